@@ -99,12 +99,14 @@ class HeaderParser {
       std::uint64_t extent = 0;
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
       if (error != std::errc{}) fail("shape: a whole number from 0 to 2^64 - 1 expected");
+      if (rest_.front() == '0' && extent != 0) fail("shape: a number begins with 0");
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       if (!rest_.empty() && rest_.front() == 'L') rest_.remove_prefix(1);  // written by Python 2
       out.push_back(extent);
       if (out.size() > 64) fail("more than 64 dimensions");
       if (!accept(',')) {
         expect(')');
+        if (out.size() == 1) fail("shape: (" + std::to_string(extent) + ") is no tuple, which has a comma");
         break;
       }
     }
@@ -178,9 +180,10 @@ std::size_t npy_header_bytes(const std::string& name, std::span<const std::byte>
   const auto text = std::string_view(reinterpret_cast<const char*>(start.data()), start.size());
   if (!text.starts_with(magic)) throw Error(name + ": is not a .npy file (it does not begin with \\x93NUMPY)");
   if (text.size() < 10) throw Error(name + ": is cut off in the .npy header");
-  const int version = static_cast<unsigned char>(text[6]);
-  if (version < 1 || version > 3)
-    throw Error(name + ": .npy version " + std::to_string(version) + " is not known; 1, 2 and 3 are");
+  const int version = static_cast<unsigned char>(text[6]), minor = static_cast<unsigned char>(text[7]);
+  if (version < 1 || version > 3 || minor != 0)
+    throw Error(name + ": .npy version " + std::to_string(version) + "." + std::to_string(minor) +
+                " is not known; 1.0, 2.0 and 3.0 are");
   const std::size_t length_bytes = version == 1 ? 2 : 4, prefix = magic.size() + 2 + length_bytes;
   if (text.size() < prefix) throw Error(name + ": is cut off in the .npy header");
   std::size_t length = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,23 @@ std::string message_of(zip_error_t& error) {
   std::string text = zip_error_strerror(&error);
   zip_error_fini(&error);
   return text;
+}
+
+/// Why libzip does not open an archive of these bytes: what is wrong with them, where its own words do not say it.
+std::string why_not_opened(const Bytes& bytes, zip_error_t& error) {
+  constexpr std::size_t signature_bytes = 2;
+  switch (zip_error_code_zip(&error)) {
+    case ZIP_ER_NOZIP: {  // it looks for the directory at the end
+      const Piece start = bytes.piece(0, static_cast<std::size_t>(std::min<std::uint64_t>(signature_bytes, bytes.size())));
+      if (std::string_view(reinterpret_cast<const char*>(start.bytes.data()), start.bytes.size()) != "PK")
+        return "is no .npz (zip) file: it does not begin as one";
+      return "is a damaged .npz (zip) file: it is cut off, has bytes of others before or behind it, or its directory is wrong";
+    }
+    case ZIP_ER_NOENT:  // of the field of 64-bit sizes
+      return "is a damaged .npz (zip) file: sizes of 64 bits, which it announces, are missing";
+    case ZIP_ER_INCONS: return "is a damaged .npz (zip) file: it contradicts itself";
+    default: return std::string("is not a readable .npz (zip) file: ") + zip_error_strerror(&error);
+  }
 }
 
 /// What libzip asks for the bytes of the archive.
@@ -85,7 +103,9 @@ NpzArchive::NpzArchive(FileBytes bytes) : file_(std::move(bytes)) {
   zip_ = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
   if (zip_ == nullptr) {
     zip_source_free(source);
-    throw Error(file_.name + ": is not a readable .npz (zip) file: " + message_of(error));
+    const std::string why = why_not_opened(*file_.bytes, error);
+    zip_error_fini(&error);
+    throw Error(file_.name + ": " + why);
   }
   zip_error_fini(&error);
 }

@@ -44,7 +44,8 @@ std::vector<std::size_t> choose_all(const std::vector<std::string>& names);
 /// A zip archive of .npy members, stored or deflated; opaque where the dtype is not known. Headers of those that are chosen are
 /// read, data when they are asked for, and never more than a header promises. @throws ulpscope::Error
 std::vector<Tensor> read_npz(const FileBytes& file, std::optional<emu::Format> dtype, const Choose& choose = choose_all);
-/// The safetensors format description; tensors in the order of their data, opaque where the dtype is not known.
+/// The safetensors format description; tensors in the order of their data, opaque where the dtype is not known. There may be
+/// none, as in a shard to which nothing fell.
 /// @throws ulpscope::Error
 std::vector<Tensor> read_safetensors(const FileBytes& file);
 /// `__metadata__` as JSON; empty where there is none. @throws ulpscope::Error

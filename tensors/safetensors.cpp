@@ -42,13 +42,13 @@ class Reader {
     check_cover(entries);
     std::vector<Tensor> tensors;
     for (const Entry& entry : entries) tensors.push_back(tensor_of(entry));
-    if (tensors.empty()) throw Error(file_.name + ": holds no tensors");
     return tensors;
   }
 
   std::string metadata() {
     const json header = parse_header();
-    return header.contains(safetensors_metadata) ? header[safetensors_metadata].dump() : std::string();
+    const auto found = header.find(safetensors_metadata);
+    return found == header.end() || found->is_null() ? std::string() : found->dump();
   }
 
  private:
@@ -102,10 +102,10 @@ class Reader {
     }
   }
 
-  /// `__metadata__` maps words to words (format description).
+  /// `__metadata__` maps words to words (format description); the reference implementation takes null for none.
   void check_metadata(const json& header) const {
     const auto found = header.find(safetensors_metadata);
-    if (found == header.end()) return;
+    if (found == header.end() || found->is_null()) return;
     const bool is_map =
         found->is_object() && std::all_of(found->begin(), found->end(), [](const json& value) { return value.is_string(); });
     if (!is_map) fail(std::string("malformed safetensors header: ") + safetensors_metadata + " is no map from words to words");
@@ -144,6 +144,9 @@ class Reader {
     if (entry.end - entry.begin != *size)
       refuse("shape and dtype need " + std::to_string(*size) + " bytes, data_offsets give " +
              std::to_string(entry.end - entry.begin));
+    if (entry.type && *count % 8 * static_cast<unsigned>(entry.type->layout.storage_bits) % 8 != 0)
+      refuse(std::to_string(*count) + " elements of " + entry.dtype +
+             " end within a byte, which readers of .safetensors refuse");
     return entry;
   }
 

@@ -250,6 +250,7 @@ Tensor open_one(const std::string& input, const OpenOptions& options) {
       return open(input, {std::nullopt, options.seed});
     }
   }();
+  if (all.empty()) throw Error(input + ": holds no tensors");
   if (all.size() != 1)
     throw Error(input + ": holds " + std::to_string(all.size()) + " tensors; name one, e.g. " + all.front().label);
   return known(std::move(all.front()));

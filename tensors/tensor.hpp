@@ -89,12 +89,12 @@ struct OpenOptions {
 /// just that name is meant before any glob), where FILE may also be a checkpoint: a folder, an index, a pattern of file names
 /// (checkpoint_of(); an .npy among its files is chosen by its file's name without the ending); or a synthetic tensor
 /// (`normal:MEAN,SD:ROWSxCOLS`, ...). Tensors come in the file's order (.safetensors: by offset), those of a dtype that is not
-/// known among them; named alone, such a one is an error.
+/// known among them; named alone, such a one is an error. A .safetensors may hold none.
 /// @throws ulpscope::Error in one line naming the file, what is wrong and what would be right.
 std::vector<Tensor> open(const std::string& input, const OpenOptions& options = {});
 
 /// The one tensor of an input. A file that says itself what it holds is opened although `options.dtype` says otherwise.
-/// @throws ulpscope::Error as open(), and where there are several.
+/// @throws ulpscope::Error as open(), and where there are several or none.
 Tensor open_one(const std::string& input, const OpenOptions& options = {});
 
 /// FILE of `FILE:NAME` and `FILE:GLOB`, a checkpoint among them, and else the input; empty where it is no file.

@@ -248,6 +248,23 @@ class Memory(Attack):
         self.write("twice.npz", twice)
         self.assertIn("twice.npz: ", self.refused("info", "twice.npz"))
 
+    def test_archives_that_are_damaged(self):
+        whole = hostile.npz({"a.npy": hostile.npy(), "b.npy": hostile.npy()}, zipfile.ZIP_STORED)
+        directory = whole.index(b"PK\x01\x02")
+        wide = whole[:directory + 20] + b"\xff" * 8 + whole[directory + 28:]  # the two sizes of the first member (APPNOTE 4.3.12)
+        damaged = "x.npz: is a damaged .npz (zip) file: "
+        self.write("x.npz", wide)
+        self.assertEqual(self.refused("info", "x.npz"), damaged + "sizes of 64 bits, which it announces, are missing")
+        for bad in (whole[:40], whole[:-1], whole[:-22], whole + hostile.npz({"c.npy": hostile.npy()}), whole[:directory] + b"X" + whole[directory + 1:]):
+            self.write("x.npz", bad)
+            self.assertEqual(self.refused("info", "x.npz"),
+                             damaged + "it is cut off, has bytes of others before or behind it, or its directory is wrong")
+        self.write("x.npz", whole + b"xxxx")
+        self.assertEqual(self.refused("info", "x.npz"), damaged + "it contradicts itself")
+        for none in (b"P", b"hello world", hostile.npy(), b"xxxx" + whole):
+            self.write("x.npz", none)
+            self.assertEqual(self.refused("info", "x.npz"), "x.npz: is no .npz (zip) file: it does not begin as one")
+
     def test_compressions_that_are_not_read(self):
         self.write("x.npz", hostile.npz({"w.npy": hostile.npy()}, zipfile.ZIP_LZMA))
         self.assertIn("is compressed by method 14", self.refused("info", "x.npz"))
@@ -261,7 +278,7 @@ class Memory(Attack):
 
 class Headers(Attack):
     """What the description of the format forbids. The reference implementation (safetensors 0.8.0 on PyPI) refuses the same but for
-    blanks before the header."""
+    what docs/limits.md names."""
 
     def test_they_are_refused(self):
         good = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})
@@ -273,9 +290,25 @@ class Headers(Attack):
                     good.encode() + b"\0", good.encode() + b"x", good.encode() + good.encode(), b"[" + good.encode() + b"]",
                     good.replace('"w"', '"w\xff"').encode("latin-1"), good.replace("[0, 4]", "[0.0, 4]").encode(),
                     *(good.replace("{", '{"__metadata__":' + other + ",", 1).encode()
-                      for other in ("1", "[]", '"a"', '{"a":1}', '{"a":null}', '{"a":{"b":"c"}}'))):
+                      for other in ("1", "[]", '"a"', '{"a":1}', '{"a":null}', '{"a":{"b":"c"}}')),
+                    good.replace("}}", ',"x":1}}').encode(), b'{"w":["F32",[1],[0,4]]}'):
             self.write("x.safetensors", hostile.safetensors(bad, bytes(4)))
             self.refused("info", "x.safetensors")
+
+    def test_a_file_without_tensors(self):
+        """What works on numbers says so; what lists or compares tensors has none to name."""
+        self.write("good.safetensors", hostile.one_tensor())
+        for header in (b"{}", b'{"__metadata__":null}'):
+            self.write("none.safetensors", hostile.safetensors(header))
+            code, out, err = self.run_here("info", "none.safetensors", "--json")
+            self.assertEqual((code, json.loads(out), err), (0, [], ""))
+            for words in (["census", "none.safetensors", "--to", "e4m3"], ["cast", "none.safetensors", "--to", "e4m3", "-o", "x.safetensors"],
+                          ["choose", "none.safetensors", "--to", "e4m3", "--sqnr", "9"], ["matmul", "none.safetensors", "good.safetensors", "--engine", "fma"]):
+                self.assertIn("none.safetensors: holds no tensors", self.refused(*words))
+            for words in (["none.safetensors", "none.safetensors"], ["none.safetensors", "good.safetensors"], ["good.safetensors", "none.safetensors"]):
+                code, _, err = self.run_here("diff", *words)
+                self.assertIn("0 tensors compared", err)
+            self.assertIn("holds no tensor 'w'", self.refused("info", "none.safetensors:w"))
 
 
 class Gguf(Attack):

@@ -136,6 +136,10 @@ TEST_CASE("an .npy header that is no dictionary of the three keys is refused", "
   CHECK(header("{'fortran_order': false}") == malformed + "True or False expected");
   CHECK(header("{'shape': 1}") == malformed + "'(' expected");
   CHECK(header("{'shape': (1") == malformed + "')' expected");
+  CHECK(npy_refusal(npy("<f4", "(2)", 8)) == malformed + "shape: (2) is no tuple, which has a comma");  // to Python it is 2
+  CHECK(npy_refusal(npy("<f4", "(02,)", 8)) == malformed + "shape: a number begins with 0");
+  CHECK(npy_refusal(npy("<f4", "(2, 00)", 0)) == "accepted");  // of Python's numbers 0 alone may
+  CHECK(npy_refusal(npy("<f4", "()", 4)) == "accepted");
   std::string ones;
   for (int i = 0; i < 64; ++i) ones += "1,";
   CHECK(npy_refusal(npy("<f4", "(" + ones + ")", 4)) == "accepted");
@@ -146,9 +150,16 @@ TEST_CASE("an .npy of a version or a length that is none is refused", "[tensors]
   std::string bytes = npy("<f4", "(1,)", 4);
   for (const char version : {'\0', '\4', '\xff'}) {
     bytes[6] = version;
-    CHECK(npy_refusal(bytes) ==
-          "w.npy: .npy version " + std::to_string(static_cast<unsigned char>(version)) + " is not known; 1, 2 and 3 are");
+    CHECK(npy_refusal(bytes) == "w.npy: .npy version " + std::to_string(static_cast<unsigned char>(version)) +
+                                    ".0 is not known; 1.0, 2.0 and 3.0 are");
   }
+  bytes[6] = '\1';
+  for (const char minor : {'\1', '\xff'}) {
+    bytes[7] = minor;
+    CHECK(npy_refusal(bytes) ==
+          "w.npy: .npy version 1." + std::to_string(static_cast<unsigned char>(minor)) + " is not known; 1.0, 2.0 and 3.0 are");
+  }
+  bytes[7] = '\0';
   for (const std::size_t kept : {6U, 7U, 9U})
     CHECK(npy_refusal(bytes.substr(0, kept)) == "w.npy: is cut off in the .npy header");
   bytes[6] = '\2';  // whose length has four bytes
@@ -186,7 +197,7 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
         name + "the extents of the shape overflow when multiplied");
   CHECK(safetensors_refusal(one(tensor("F32", "[2.5]", "[0,8]"), 8)) ==
         name + "an extent of the shape is not a whole number from 0 up");
-  CHECK(safetensors_refusal(safetensors("{}", 0)) == "w.safetensors: holds no tensors");
+  CHECK(safetensors_refusal(safetensors("{}", 1)) == "w.safetensors: 1 bytes at the end belong to no tensor");
   for (const char* const entry :
        {"1", R"({"dtype":"U8","shape":[0]})", R"({"dtype":"U8","data_offsets":[0,0]})", R"({"shape":[0],"data_offsets":[0,0]})",
         R"({"dtype":"U8","shape":[0],"data_offsets":[0,0],"scale":1})"})
@@ -209,6 +220,40 @@ TEST_CASE("a safetensors file whose header lies is refused", "[tensors]") {
   CHECK(safetensors_refusal(safetensors("{\"a\":", 0)).starts_with("w.safetensors: malformed safetensors header: is no JSON"));
   CHECK(safetensors_refusal("abc") == "w.safetensors: is too short for a safetensors file");
   CHECK(safetensors_refusal(std::string(8, '\xff')).starts_with("w.safetensors: the header's length 18446744073709551615"));
+}
+
+TEST_CASE("elements of a safetensors file fill its bytes", "[tensors]") {
+  const auto one = [](const std::string& dtype, std::uint64_t count, std::size_t bytes) {
+    return safetensors_refusal(safetensors(
+        "{\"a\":" + tensor(dtype, "[" + std::to_string(count) + "]", "[0," + std::to_string(bytes) + "]") + "}", bytes));
+  };
+  const auto odd = [](std::uint64_t count, const std::string& dtype) {
+    return "w.safetensors: tensor 'a': " + std::to_string(count) + " elements of " + dtype +
+           " end within a byte, which readers of .safetensors refuse";
+  };
+
+  for (const std::uint64_t count : {0U, 2U, 4U, 6U}) CHECK(one("F4", count, count / 2) == "accepted");
+  for (const std::uint64_t count : {1U, 3U, 7U}) CHECK(one("F4", count, (count + 1) / 2) == odd(count, "F4"));
+  for (const char* const dtype : {"F6_E2M3", "F6_E3M2"}) {
+    for (const std::uint64_t count : {0U, 4U, 8U}) CHECK(one(dtype, count, count / 4 * 3) == "accepted");
+    for (const std::uint64_t count : {1U, 2U, 3U, 5U}) CHECK(one(dtype, count, (6 * count + 7) / 8) == odd(count, dtype));
+  }
+}
+
+TEST_CASE("a safetensors file may hold no tensors, and null for its metadata", "[tensors]") {
+  const Folder folder;
+  const std::string whole = "{\"__metadata__\":null,\"a\":" + tensor("U8", "[2]", "[0,2]") + "}";
+  const tensors::FileBytes file = file_of("w.safetensors", safetensors(whole, 2));
+
+  for (const char* const header : {"{}", "{}      ", R"({"__metadata__":null})", R"({"__metadata__":{"a":"b"}})"})
+    CHECK(tensors::read_safetensors(file_of("w.safetensors", safetensors(header, 0))).empty());
+  CHECK(tensors::read_safetensors(file).size() == 1);
+  CHECK(tensors::read_safetensors_metadata(file).empty());
+  std::ofstream(folder / "a.safetensors", std::ios::binary) << safetensors("{}", 0);
+  std::ofstream(folder / "b.safetensors", std::ios::binary) << safetensors(whole, 2);
+  CHECK(tensors::open_one(folder / ".").name == "a");
+  CHECK(tensors::open(folder / "a.safetensors").empty());
+  CHECK(refusal([&] { tensors::open_one(folder / "a.safetensors"); }) == folder / "a.safetensors" + ": holds no tensors");
 }
 
 TEST_CASE("what is no file is not mapped", "[tensors]") {
