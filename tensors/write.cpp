@@ -115,9 +115,12 @@ struct Entry {
   Producer<emu::Code> codes;
 };
 
-std::uint64_t bytes_of(const std::string& path, std::uint64_t count, int bits) {
+std::uint64_t bytes_of(const std::string& path, const std::string& name, std::uint64_t count, int bits) {
   const auto size = byte_size(count, {Layout::Kind::floating, bits, false});
   if (!size) throw Error(path + ": the extents of the shape overflow when multiplied");
+  if (count % 8 * static_cast<unsigned>(bits) % 8 != 0)
+    throw Error(emu::visible(path + ": the " + std::to_string(count) + " codes of '" + name + "', of " + std::to_string(bits) +
+                             " bits, end within a byte, which readers of .safetensors refuse; write an .npy"));
   return *size;
 }
 
@@ -132,7 +135,7 @@ Entry entry_of(const std::string& path, const NamedCodes& tensor) {
   if (word.empty())
     throw Error(emu::visible(path + ": safetensors has no dtype for " + emu::format_name(tensor.format) + ", that of " +
                              tensor.name + "; known are " + safetensors_words()));
-  const std::uint64_t count = count_of(path, tensor.shape), bytes = bytes_of(path, count, bits_of(word));
+  const std::uint64_t count = count_of(path, tensor.shape), bytes = bytes_of(path, tensor.name, count, bits_of(word));
   const std::uint64_t codes = tensor.dtype.empty() ? count : bytes * 8 / static_cast<std::uint64_t>(bits);
   return {tensor.name,
           word,
@@ -160,7 +163,9 @@ Entry entry_of(const std::string& path, const Tensor& tensor) {
     throw Error(path + ": safetensors has no dtype for " + tensor.dtype.name + ", that of " + tensor.label + "; known are " +
                 safetensors_words());
   const int bits = bits_of(word);
-  return {tensor.name, word, tensor.shape, bytes_of(path, count, bits), count, bits, static_cast<std::uint64_t>(bits), codes};
+  return {
+      tensor.name, word, tensor.shape, bytes_of(path, tensor.name, count, bits), count, bits, static_cast<std::uint64_t>(bits),
+      codes};
 }
 
 }  // namespace

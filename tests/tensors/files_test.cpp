@@ -263,4 +263,9 @@ TEST_CASE("a safetensors file keeps what is not rounded, and aligns its elements
   CHECK(error_of([&] {
           tensors::write_safetensors(folder / "x.safetensors", {{"__metadata__", emu::e4m3, {3}, ones}});
         }) == (folder / "x.safetensors") + ": no tensor can be named __metadata__");
+  CHECK(error_of([&] {
+          tensors::write_safetensors(folder / "x.safetensors", {{"v", emu::e2m1, {2}, ones}, {"w", emu::e2m1, {3, 3}, ones}});
+        }) == (folder / "x.safetensors") +
+                  ": the 9 codes of 'w', of 4 bits, end within a byte, which readers of .safetensors refuse; write an .npy");
+  CHECK(!std::filesystem::exists(folder / "x.safetensors"));
 }

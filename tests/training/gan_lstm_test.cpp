@@ -5,10 +5,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "emu/catalogue.hpp"
 #include "small_runs.hpp"
+#include "tensors/tensor.hpp"
 #include "training/state/all_reduce.hpp"
 #include "training/train/gan.hpp"
 
@@ -255,6 +258,26 @@ TEST_CASE("running statistics are recorded with the weights, and a run begins wi
   const RunResult other = run_of(text(3, "init = \"" + file + "\"\n"), "float64");
   CHECK(other.recorded.back().values == whole.recorded.back().values);
   CHECK(other.recorded.back().statistics == whole.recorded.back().statistics);
+}
+
+TEST_CASE("weights of 4 bits that would end within a byte are recorded in float32", "[training]") {
+  const TemporaryDirectory folder;
+  RunResult run;
+  run.recipe = "fp4";
+  run.parameters = {{.name = "0.weight", .shape = {2, 3}}, {.name = "0.bias", .shape = {3}}};
+  run.weights_format = emu::e2m1;
+  run.recorded = {{.step = 1, .values = {{0.5, 1, 1.5, 2, 3, 4}, {-6, 0, 1.5}}}};
+
+  write_recorded(folder.file("out"), {run});
+
+  const std::string file = folder.file("out") + "/weights/fp4-0-1.safetensors";
+  const tensors::Tensor weight = tensors::open_one(file + ":0.weight"), bias = tensors::open_one(file + ":0.bias");
+
+  CHECK(weight.dtype.format == emu::e2m1);
+  CHECK(bias.dtype.format == emu::float32);
+  Numbers values(3);
+  bias.source->read(0, std::span(values));
+  CHECK(values == Numbers{-6, 0, 1.5});
 }
 
 TEST_CASE("a model with batch norms is evaluated by its running statistics", "[training]") {

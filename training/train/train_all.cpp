@@ -8,6 +8,7 @@
 
 #include "emu/bulk.hpp"
 #include "recipes/recipe.hpp"
+#include "studies/cast/layouts.hpp"
 #include "tensors/write.hpp"
 #include "training/train/schedule.hpp"
 
@@ -72,8 +73,9 @@ std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted
 std::vector<std::pair<std::string, std::string>> recorded_files(const std::vector<RunResult>& runs) {
   std::vector<std::pair<std::string, std::string>> files;
   for (const RunResult& run : runs) {
-    const auto named = [&](const ParameterShape& parameter, const std::string& prefix, emu::Format format,
+    const auto named = [&](const ParameterShape& parameter, const std::string& prefix, emu::Format stored,
                            const std::vector<double>& values) {
+      const emu::Format format = studies::fills_bytes(stored, values.size()) ? stored : emu::float32;  // which has its numbers
       return tensors::NamedCodes{prefix + parameter.name,
                                  format,
                                  {parameter.shape.begin(), parameter.shape.end()},
