@@ -50,7 +50,7 @@ verify::ChildEnd ChildProgram::run(const std::map<std::string, std::string>& fil
   std::vector<std::string> filled = words;
   for (std::string& word : filled)
     for (const auto& [slot, path] : files) fill(word, slot, path);
-  const verify::ChildEnd end = verify::run_child(filled, timeout_s);
+  const verify::ChildEnd end = verify::run_child(filled, timeout_s, {}, folder.path());
   if (end.interrupted_by != 0) {
     folder.remove();
     ::signal(end.interrupted_by, SIG_DFL);

@@ -30,6 +30,7 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
+  const std::string& path() const noexcept { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   void remove() const noexcept {
     std::error_code ignored;

@@ -8,11 +8,14 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,12 +38,16 @@ void close_between(unsigned first, unsigned last) {
   for (std::uint64_t i = first; i <= last && i < files.rlim_cur; ++i) ::close(static_cast<int>(i));
 }
 
-/// Closes all files but the standard ones, `a` and `b`.
-void close_all_but(int a, int b) {
-  const auto low = static_cast<unsigned>(a < b ? a : b), high = static_cast<unsigned>(a < b ? b : a);
-  close_between(3, low - 1);
-  close_between(low + 1, high - 1);
-  close_between(high + 1, ~0U);
+/// Closes all files but the standard ones and these, of which -1 is none.
+void close_all_but(std::array<int, 3> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned first = STDERR_FILENO + 1;
+  for (const int file : kept) {
+    if (file < 0) continue;
+    close_between(first, static_cast<unsigned>(file) - 1);
+    first = static_cast<unsigned>(file) + 1;
+  }
+  close_between(first, ~0U);
 }
 
 template <class Resource>
@@ -63,7 +70,7 @@ void limit(Resource resource, rlim_t most) {
   ::dup2(task.in, STDIN_FILENO);
   ::dup2(task.out, STDOUT_FILENO);
   if (task.errors_to_out) ::dup2(task.out, STDERR_FILENO);
-  close_all_but(task.report, task.report);
+  close_all_but({task.report, -1, -1});
   ::execve(task.program, task.words, task.environment);
   const KeeperReport failed{errno, 0};
   if (::write(task.report, &failed, sizeof failed) < 0) ::_exit(126);
@@ -88,7 +95,7 @@ pid_t parent_of(const char* pid) {
   return parent;
 }
 
-/// Of the directory entries of /proc, as getdents64(2) lays them out.
+/// Of the entries of a directory, as getdents64(2) lays them out.
 struct Entry {
   std::uint64_t inode;
   std::int64_t offset;
@@ -97,24 +104,56 @@ struct Entry {
   char name[1];
 };
 
-/// Kills the children of this process. Theirs become its own when they are gone.
-void kill_children() {
-  const pid_t self = ::getpid();
-  const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
+/// Calls take(name) for the entries of an open directory.
+template <class Take>
+void for_each_name(int folder, Take take) {
   alignas(Entry) char entries[4096];
   for (long bytes = 0; (bytes = ::syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
     for (long at = 0; at < bytes;) {
       const auto* const entry = reinterpret_cast<const Entry*>(entries + at);
       const char* const name = entries + at + offsetof(Entry, name);
       at += entry->size;
-      if (name[0] < '1' || name[0] > '9' || parent_of(name) != self) continue;
-      pid_t child = 0;
-      for (const char* digit = name; *digit != '\0'; ++digit) child = 10 * child + (*digit - '0');
-      ::kill(child, SIGKILL);
+      take(name);
     }
   }
+}
+
+/// Kills the children of this process. Theirs become its own when they are gone.
+void kill_children() {
+  const pid_t self = ::getpid();
+  const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  for_each_name(folder, [self](const char* name) {
+    if (name[0] < '1' || name[0] > '9' || parent_of(name) != self) return;
+    pid_t child = 0;
+    for (const char* digit = name; *digit != '\0'; ++digit) child = 10 * child + (*digit - '0');
+    ::kill(child, SIGKILL);
+  });
   ::close(folder);
+}
+
+/// Removes the files of an open folder, and then the folder itself where it is still at its path and nothing else is in it.
+void remove_folder(int folder, const char* path) {
+  for (bool more = true; more;) {  // an entry may be passed over while others are removed
+    more = false;
+    ::lseek(folder, 0, SEEK_SET);
+    for_each_name(folder, [&](const char* name) {
+      struct stat file {};
+      const bool is_file = ::fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode);
+      more = (is_file && ::unlinkat(folder, name, 0) == 0) || more;
+    });
+  }
+  struct stat made {
+  }, there{};
+  const bool is_there = ::fstat(folder, &made) == 0 && ::lstat(path, &there) == 0;
+  if (is_there && made.st_dev == there.st_dev && made.st_ino == there.st_ino) ::rmdir(path);
+}
+
+/// Whether the process that started this one is gone, and has not said that all is to end.
+bool is_alone(int life) {
+  pollfd ready{life, POLLIN, 0};
+  char told = 0;
+  return ::poll(&ready, 1, 0) > 0 && ::read(life, &told, 1) == 0;
 }
 
 /// Waits for children that have ended; `program`'s end is reported.
@@ -169,7 +208,7 @@ void end_all(pid_t program, const KeeperTask& task) {
   ::setpgid(program, program);
   const int nothing = ::open("/dev/null", O_RDWR);
   for (int standard = 0; nothing >= 0 && standard < 3; ++standard) ::dup2(nothing, standard);
-  close_all_but(task.life, task.report);
+  close_all_but({task.life, task.report, task.folder});
   bool ended = false, childless = false;
   for (;;) {
     reap(program, task, ended, childless);
@@ -177,6 +216,7 @@ void end_all(pid_t program, const KeeperTask& task) {
     if (ended || childless || ::ppoll(&life, 1, nullptr, &before) > 0) break;
   }
   end_all(program, task);
+  if (task.folder >= 0 && is_alone(task.life)) remove_folder(task.folder, task.folder_path);
   ::_exit(0);
 }
 

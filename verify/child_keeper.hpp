@@ -20,8 +20,10 @@ struct KeeperTask {
   char* const* environment;  ///< envp
   int in, out;               ///< the program's standard input and output
   bool errors_to_out;        ///< whether its standard error is `out` too
-  int life;                  ///< reads the end of the file when all is to end
+  int life;                  ///< reads a byte when all is to end, the end of the file when the process that started it is gone
   int report;                ///< takes a KeeperReport, closed on exec
+  int folder;                ///< goes, with the files in it, where that process is gone before the program's end; or -1
+  const char* folder_path;   ///< where it is
 };
 
 /// Starts the keeper. @returns its process, or -1 with errno

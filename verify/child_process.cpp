@@ -126,11 +126,11 @@ void Descriptor::close() noexcept {
   value_ = -1;
 }
 
-Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std::string& log) {
+Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std::string& log, const std::string& folder) {
   std::string command = "the program";
   for (const std::string& word : words) command += " " + word;
   files::check_may_start(command);
-  Descriptor in, out, life, report;
+  Descriptor in, out, report, removed;
   if (pipes == ChildPipes::input_and_output) {
     make_pipe(in, input);
     ::fcntl(input.get(), F_SETPIPE_SZ, pipe_bytes);  // slower without, not wrong
@@ -144,7 +144,9 @@ Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std:
     files::check_may_write(log);
     out = beyond_standard(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600), log);
   }
-  make_pipe(life, life_);
+  if (!folder.empty())
+    removed = beyond_standard(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), folder);
+  make_pipe(unread_, life_);
   make_pipe(report_, report);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -156,8 +158,10 @@ Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std:
                                   .in = in.get(),
                                   .out = out.get(),
                                   .errors_to_out = pipes == ChildPipes::output,
-                                  .life = life.get(),
-                                  .report = report.get()});
+                                  .life = unread_.get(),
+                                  .report = report.get(),
+                                  .folder = removed.get(),
+                                  .folder_path = folder.c_str()});
   if (keeper_ < 0) throw Error(std::string("cannot be run: ") + ::strerror(errno));
 }
 
@@ -187,6 +191,9 @@ std::optional<ChildEnd> Child::wait(std::chrono::milliseconds time) {
 }
 
 void Child::end() noexcept {
+  constexpr char told = 0;
+  while (life_.get() >= 0 && ::write(life_.get(), &told, 1) < 0 && errno == EINTR) {
+  }
   life_.close();
   if (keeper_ <= 0) return;
   while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
@@ -194,9 +201,10 @@ void Child::end() noexcept {
   keeper_ = -1;
 }
 
-ChildEnd run_child(const std::vector<std::string>& words, double timeout_s, const std::string& log) try {
+ChildEnd run_child(const std::vector<std::string>& words, double timeout_s, const std::string& log,
+                   const std::string& folder) try {
   const NotedSignals noted;
-  Child child(words, ChildPipes::output, log);
+  Child child(words, ChildPipes::output, log, folder);
   if (log.empty()) ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
   // More seconds than a century has are no limit.
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(timeout_s, 4e9)));

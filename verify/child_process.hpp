@@ -57,9 +57,10 @@ enum class ChildPipes : std::uint8_t {
 /// largest_child_file.
 class Child {
  public:
-  /// words[0] is looked for in PATH. What it prints goes to the file `log`, which is no link, where one is named.
-  /// @throws ulpscope::Error where it cannot be started
-  Child(const std::vector<std::string>& words, ChildPipes pipes, const std::string& log = {});
+  /// words[0] is looked for in PATH. What it prints goes to the file `log`, which is no link, where one is named. `folder` is
+  /// one that this process has made: where this process is gone before the program's end, the files in it go too, and it, if
+  /// nothing else is there. @throws ulpscope::Error where it cannot be started
+  Child(const std::vector<std::string>& words, ChildPipes pipes, const std::string& log = {}, const std::string& folder = {});
   ~Child() { end(); }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -76,6 +77,7 @@ class Child {
  private:
   pid_t keeper_ = -1;
   Descriptor life_, report_;
+  Descriptor unread_;  ///< the other end of life_, which may be written to even when the keeper is gone
   std::optional<ChildEnd> known_;
 };
 
@@ -83,7 +85,8 @@ class Child {
 inline constexpr std::uint64_t largest_child_file = std::uint64_t{1} << 36;
 
 /// Runs a program to its end or for `timeout_s` seconds, without input. What it prints goes to the file `log`, or is read and
-/// forgotten but for its end. @throws ulpscope::Error where there is no such program.
-ChildEnd run_child(const std::vector<std::string>& words, double timeout_s, const std::string& log = {});
+/// forgotten but for its end. `folder` is as of a Child. @throws ulpscope::Error where there is no such program.
+ChildEnd run_child(const std::vector<std::string>& words, double timeout_s, const std::string& log = {},
+                   const std::string& folder = {});
 
 }  // namespace ulpscope::verify

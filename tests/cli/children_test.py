@@ -138,6 +138,31 @@ class Children(unittest.TestCase):
                     time.sleep(0.1)
                 self.assert_gone()
 
+    @leaves_orphans
+    def test_the_folder_of_an_audit_that_is_killed_goes_with_what_it_holds(self):
+        kept = self.path / "kept"
+        kept.write_text("years of work")
+        for name, more, left in (("files", f"ln {kept} $folder/hard", {}),
+                                 ("others", f"ln -s {kept} $folder/link; mkdir $folder/made; cp {kept} $folder/made/file",
+                                  {"link", "made", "made/file"})):
+            temporary = self.path / name
+            temporary.mkdir()
+            writes = self.script(f"writes-{name}", f"#!/bin/sh\nfolder=$(dirname $1)\necho more > $folder/more\n{more}\nsleep {self.word}\n")
+            with subprocess.Popen([PROGRAM, "audit", "matmul", *PRODUCT, "--rule", f"program:{writes} {{out}} {{ref}}"], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(temporary)}) as process:
+                deadline = time.monotonic() + LIMIT / 4
+                while not processes(self.word, "sleep") and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                folder, = temporary.iterdir()
+                self.assertTrue({"out.npy", "ref.npy", "more"} < {path.name for path in folder.iterdir()})
+                process.kill()
+            wanted = {folder / file for file in left} | ({folder} if left else set())
+            while set(temporary.rglob("*")) != wanted and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(set(temporary.rglob("*")), wanted)
+            self.assert_gone()
+        self.assertEqual(kept.read_text(), "years of work")
+
     def test_floods_of_output_fill_neither_memory_nor_disk(self):
         def before():
             if not FREE:

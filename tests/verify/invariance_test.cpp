@@ -271,6 +271,16 @@ TEST_CASE("what a program prints goes to a file, and not through a link", "[veri
   CHECK(std::filesystem::file_size(folder.file("log")) == 5);
 }
 
+TEST_CASE("a program's folder stays while the process that has made it does", "[verify][invariance]") {
+  const TemporaryDirectory folder;
+  const std::string at = std::filesystem::path(folder.file("log")).parent_path();
+  CHECK(run_child({"echo"}, 10, folder.file("log"), at).exit_code == 0);
+  CHECK(run_child({"sleep", "60"}, 0.1, {}, at).timed_out);
+
+  CHECK(std::filesystem::exists(folder.file("log")));
+  CHECK_THROWS_AS(run_child({"echo"}, 10, {}, folder.file("none")), Error);
+}
+
 TEST_CASE("two outputs that differ have not one cause", "[verify]") {
   const TemporaryDirectory folder;
   InvarianceRequest<MatmulRequest> request{.operation = {}, .output = {}, .seconds = 1000};
