@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <tuple>
@@ -36,6 +37,9 @@ std::string unlike(const PartHead& a, const PartHead& b) {
   if (!std::ranges::equal(a.all->tensors, b.all->tensors, is_one_tensor)) return "is of other tensors";
   return other_numbers(*b.all, a.all->samples);
 }
+
+/// A tensor whose numbers are too large has none: NaN.
+bool is_one_scale(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 /// Whether sums of one format and scale can be added to those of another part: all are exact, or none.
 bool are_alike(const std::vector<PartialSums>& a, const std::vector<PartialSums>& b) {
@@ -82,7 +86,7 @@ void MergedParts::for_each(const std::function<void(std::size_t tensor, const Te
       const TensorPart part = reader.next();
       if (!first && !(are_alike(whole.census, part.census) && are_alike(whole.sweep, part.sweep)))
         refuse(reader.name(), "has sums of " + label + " for other formats, or that were formed otherwise");
-      if (!first && whole.tensor_scales != part.tensor_scales)
+      if (!first && !std::ranges::equal(whole.tensor_scales, part.tensor_scales, is_one_scale))
         refuse(reader.name(), "has other scales for " + label + ": it read other numbers");
       whole.merge(part);
     }
@@ -112,7 +116,7 @@ void check_tensor_scales(const tensors::Tensor& tensor, const TensorPart& whole,
     known.shared_amax =
         whole.exponents.infinite > 0 ? std::numeric_limits<double>::infinity() : whole.census.at(i).finish().largest.magnitude;
     const double scale = ScaleMap(known, formats[i], std::array{0.0F}, 1).of_tensor(scaling.rule);
-    if (i >= whole.tensor_scales.size() || whole.tensor_scales[i] != scale)
+    if (i >= whole.tensor_scales.size() || !is_one_scale(whole.tensor_scales[i], scale))
       refuse(name, "has a scale for " + tensor.label + " that does not follow from its numbers");
   }
 }

@@ -102,6 +102,10 @@ class Shards(Model):
         self.assertEqual((float(row["mean_abs_error"]), float(row["mean_signed_error"])), (large, -large / 2))
         self.shard("census", 2, "--to", "e2m1", "--policy", "saturating")
         self.assertEqual(self.merged("p2"), wanted)
+        wanted = self.whole("census", "--to", "float64", "--scale", "nvfp4")  # such a tensor has no scale
+        shutil.rmtree(self.folder / "parts/p2")
+        self.shard("census", 2, "--to", "float64", "--scale", "nvfp4")
+        self.assertEqual(self.merged("p2"), wanted)
 
     def test_parts_may_be_named_in_any_order_and_mixed(self):
         wanted = self.whole("census", "--to", "e4m3", "--scale", "0.3")
