@@ -33,6 +33,8 @@ std::optional<double> parse_number(std::string_view word) {
   return value;
 }
 
+constexpr std::size_t longest_field = std::size_t{1} << 20;  // libcsv keeps one, however long
+
 /// What libcsv calls back into.
 struct Table {
   std::vector<double> values;
@@ -44,18 +46,26 @@ struct Table {
   void field(std::string_view text) {
     if (!problem.empty()) return;
     ++column;
+    check_length(text.size());
+    if (!problem.empty()) return;
     const auto value = parse_number(text);
     if (row == 0) {
       if (column == 1)
         first_row_is_names = !value;
       else if (first_row_is_names && value)
         problem = place() + "is a number in a row of names";
+      if (first_row_is_names && !emu::is_utf8(text)) problem = place() + "a name is no UTF-8";
       if (first_row_is_names) return;
     }
     if (!value)
       problem = place() + "'" + std::string(text.substr(0, 40)) + "' is not a number";
     else if (has_room())
       values.push_back(*value);
+  }
+  /// Of a field of the row that is read, also before it ends.
+  void check_length(std::size_t bytes) {
+    if (bytes > longest_field)
+      problem = "row " + std::to_string(row + 1) + ": a field is longer than " + std::to_string(longest_field) + " bytes";
   }
   void end_row() {
     if (!problem.empty()) return;
@@ -109,15 +119,12 @@ Tensor read_csv(const FileBytes& file) {
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> guard(&parser, csv_free);
   Table table;
   constexpr std::uint64_t most = 1 << 16;
-  constexpr std::size_t longest_field = std::size_t{1} << 20;  // libcsv keeps one, however long
   for (std::uint64_t at = begin; at < end && table.problem.empty(); at += most) {
     const Piece piece = file.bytes->piece(at, static_cast<std::size_t>(std::min(most, end - at)));
     const std::size_t size = piece.bytes.size();
     if (csv_parse(&parser, piece.bytes.data(), size, on_field, on_row, &table) != size && table.problem.empty())
       table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
-    if (table.problem.empty() && csv_get_buffer_size(&parser) > longest_field)
-      table.problem =
-          "row " + std::to_string(table.row + 1) + ": a field is longer than " + std::to_string(longest_field) + " bytes";
+    if (table.problem.empty()) table.check_length(parser.entry_pos);  // what there is of a field
   }
   if (table.problem.empty() && csv_fini(&parser, on_field, on_row, &table) != 0)
     table.problem = "row " + std::to_string(table.row + 1) + ": " + csv_strerror(csv_error(&parser));
