@@ -103,8 +103,10 @@ int report(const Verdicts& options, const std::vector<CaseComparison>& cases, Un
 }
 
 const LedgerEntry& entry_of(const std::vector<LedgerEntry>& entries, const std::string& name) {
-  const auto is_it = [&](const LedgerEntry& entry) { return entry.name == name || emu::visible(entry.name) == name; };
-  const auto at = std::ranges::find_if(entries, is_it);
+  if (const auto same = std::ranges::lower_bound(entries, name, {}, &LedgerEntry::name);  // a ledger is read in this order
+      same != entries.end() && same->name == name)
+    return *same;
+  const auto at = std::ranges::find_if(entries, [&](const LedgerEntry& entry) { return emu::visible(entry.name) == name; });
   if (at != entries.end()) return *at;
   std::vector<std::string> known;
   for (const LedgerEntry& entry : entries) known.push_back(entry.name);

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,50 @@ class JsonCheck final : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace detail
 
+/// Adds a member, whose key the object has not yet: ordered_json looks through all of its keys for each that it is asked for.
+inline void append_member(nlohmann::ordered_json& object, std::string key, nlohmann::ordered_json value) {
+  auto& members = object.get_ref<nlohmann::ordered_json::object_t&>();
+  members.nlohmann::ordered_json::object_t::Container::emplace_back(std::move(key), std::move(value));
+}
+
+namespace detail {
+
+/// Makes what JsonCheck has let pass, in the order of the text.
+class OrderedMaker final : public nlohmann::json_sax<nlohmann::ordered_json> {
+ public:
+  using Json = nlohmann::ordered_json;
+  Json root;  ///< what was made
+
+  bool null() override { return add(nullptr), true; }
+  bool boolean(bool value) override { return add(value), true; }
+  bool number_integer(Json::number_integer_t value) override { return add(value), true; }
+  bool number_unsigned(Json::number_unsigned_t value) override { return add(value), true; }
+  bool number_float(Json::number_float_t value, const std::string&) override { return add(value), true; }
+  bool string(std::string& value) override { return add(std::move(value)), true; }
+  bool binary(Json::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return around_.push_back(&add(Json::object())), true; }
+  bool end_object() override { return around_.pop_back(), true; }
+  bool start_array(std::size_t) override { return around_.push_back(&add(Json::array())), true; }
+  bool end_array() override { return around_.pop_back(), true; }
+  bool key(std::string& word) override { return key_ = std::move(word), true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  Json& add(Json value) {
+    if (around_.empty()) return root = std::move(value);
+    Json& in = *around_.back();
+    if (in.is_object())
+      append_member(in, std::move(key_), std::move(value));
+    else
+      in.push_back(std::move(value));
+    return in.is_object() ? in.get_ref<Json::object_t&>().back().second : in.back();
+  }
+  std::vector<Json*> around_;  // each in the one before, which does not grow meanwhile
+  std::string key_;
+};
+
+}  // namespace detail
+
 /// The value, of nlohmann::json or ordered_json. @throws BadJson, which names no file
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text) {
@@ -85,7 +130,13 @@ Json parse_json(std::string_view text) {
   if (const std::size_t nul = text.find('\0'); nul != text.npos) throw NoJson("is no JSON at byte " + std::to_string(nul + 1));
   detail::JsonCheck check;
   nlohmann::json::sax_parse(text, &check);
-  return Json::parse(text, nullptr, false);
+  if constexpr (std::is_same_v<Json, nlohmann::ordered_json>) {
+    detail::OrderedMaker maker;
+    Json::sax_parse(text, &maker);
+    return std::move(maker.root);
+  } else {
+    return Json::parse(text, nullptr, false);
+  }
 }
 
 /// A whole number within T's range: the library would make one of truth values, fractions and what is far too large as well.

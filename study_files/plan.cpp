@@ -3,6 +3,7 @@
 #include "study_files/plan.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "emu/error.hpp"
@@ -144,16 +145,16 @@ PlannedStudy plan_one(const TomlValue& table) {
 std::vector<PlannedStudy> plan(const TomlValue& file, const std::vector<std::string>& only) {
   std::vector<PlannedStudy> planned;
   std::vector<std::string> names;
+  std::set<std::string> taken;
   for (const TomlValue& table : studies_of(file)) {
     planned.push_back(plan_one(table));
     const std::string& name = planned.back().name;
-    if (std::find(names.begin(), names.end(), name) != names.end())
+    if (!taken.insert(name).second)
       throw Error(table.place() + ": two studies are named '" + name + "': give each a name of its own");
     names.push_back(name);
   }
   for (const std::string& name : only)
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      throw Error("--only " + name + ": the file's studies are " + emu::comma_separated(names));
+    if (!taken.contains(name)) throw Error("--only " + name + ": the file's studies are " + emu::comma_separated(names));
   if (!only.empty())
     std::erase_if(planned, [&](const PlannedStudy& s) { return std::find(only.begin(), only.end(), s.name) == only.end(); });
   return planned;

@@ -12,6 +12,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "emu/names.hpp"
 #include "emu/visible.hpp"
 #include "files/new_file.hpp"
@@ -214,7 +215,7 @@ std::uint64_t put_safetensors(const Destination& to, const std::vector<NamedCode
   const auto add = [&](const std::string& key, const nlohmann::ordered_json& value) {
     text += (text.size() == 1 ? "" : ",") + nlohmann::json(key).dump() + ":" + value.dump();
   };
-  if (!beside.metadata.empty()) add(safetensors_metadata, nlohmann::ordered_json::parse(beside.metadata));
+  if (!beside.metadata.empty()) add(safetensors_metadata, emu::parse_json<nlohmann::ordered_json>(beside.metadata));
   std::set<std::string_view> names;
   std::uint64_t offset = 0;
   for (const Entry& entry : entries) {

@@ -74,6 +74,15 @@ Rows rows_by_name(const CsvFile& file, std::size_t columns) {
   return rows;
 }
 
+/// The place of each column, the first where a name is there twice.
+using Columns = std::map<std::string, std::size_t>;
+
+Columns columns_of(const CsvFile& file) {
+  Columns places;
+  for (std::size_t i = 0; i < file.columns.size(); ++i) places.emplace(file.columns[i], i);
+  return places;
+}
+
 class Comparison {
  public:
   explicit Comparison(const ReportTolerance& tolerance) : tolerance_(tolerance) {}
@@ -90,28 +99,29 @@ class Comparison {
  private:
   void rows(const std::string& name, const CsvFile& a, const CsvFile& b) {
     const std::size_t keys = key_columns(a, b);
+    const Columns in_a = columns_of(a), in_b = columns_of(b);
     for (const std::string& column : a.columns)
-      if (std::find(b.columns.begin(), b.columns.end(), column) == b.columns.end()) add(name, "", column, "present", "");
+      if (!in_b.contains(column)) add(name, "", column, "present", "");
     for (const std::string& column : b.columns)
-      if (std::find(a.columns.begin(), a.columns.end(), column) == a.columns.end()) add(name, "", column, "", "present");
+      if (!in_a.contains(column)) add(name, "", column, "", "present");
     const Rows of_a = rows_by_name(a, keys), of_b = rows_by_name(b, keys);
     for (const auto& [key, row] : of_a) {
       const auto other = of_b.find(key);
       if (other == of_b.end())
         add(name, key.first, "", "present", "");
       else
-        cells(name, key.first, a, *row, b, *other->second);
+        cells(name, key.first, a, *row, in_b, *other->second);
     }
     for (const auto& [key, row] : of_b)
       if (!of_a.contains(key)) add(name, key.first, "", "", "present");
   }
 
   void cells(const std::string& name, const std::string& key, const CsvFile& a, const std::vector<std::string>& x,
-             const CsvFile& b, const std::vector<std::string>& y) {
+             const Columns& in_b, const std::vector<std::string>& y) {
     for (std::size_t i = 0; i < a.columns.size(); ++i) {
-      const auto column = std::find(b.columns.begin(), b.columns.end(), a.columns[i]);
-      if (column == b.columns.end()) continue;
-      const std::string& other = y[static_cast<std::size_t>(column - b.columns.begin())];
+      const auto column = in_b.find(a.columns[i]);
+      if (column == in_b.end()) continue;
+      const std::string& other = y[column->second];
       if (x[i] != other) add(name, key, a.columns[i], x[i], other);
     }
   }

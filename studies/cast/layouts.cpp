@@ -3,6 +3,7 @@
 #include "studies/cast/layouts.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "emu/catalogue.hpp"
@@ -139,24 +140,28 @@ std::string StorageLayout::name_of(const std::string& stem) const {
 std::string metadata_of(const StorageLayout& layout, const std::string& metadata, const std::vector<StoredAs>& stored,
                         const std::vector<std::string>& copied) {
   if (!layout.has_leaves) return metadata;
-  Json all = metadata.empty() ? Json::object() : Json::parse(metadata);
+  Json all = metadata.empty() ? Json::object() : emu::parse_json<Json>(metadata);
+  std::map<std::string, std::string> words;  // of tensors: `all` would be searched for every name
+  const Json plain = {{"_type", "Tensor"}};
+  for (const StoredAs& tensor : stored)
+    words[tensor.name] = (tensor.rule == ScaleRule::none ? plain : torchao_metadata(tensor)).dump();
+  for (const std::string& name : copied) words[name] = plain.dump();
+  for (auto& [key, value] : all.get_ref<Json::object_t&>())
+    if (const auto found = words.find(key); found != words.end()) value = words.extract(found).mapped();
   Json names = Json::array();
-  for (const StoredAs& tensor : stored) {
-    const Json plain = {{"_type", "Tensor"}};
-    all[tensor.name] = (tensor.rule == ScaleRule::none ? plain : torchao_metadata(tensor)).dump();
-    names.push_back(tensor.name);
-  }
-  for (const std::string& name : copied) {
-    all[name] = Json{{"_type", "Tensor"}}.dump();
+  const auto add = [&](const std::string& name) {
+    if (const auto found = words.find(name); found != words.end()) emu::append_member(all, name, words.extract(found).mapped());
     names.push_back(name);
-  }
+  };
+  for (const StoredAs& tensor : stored) add(tensor.name);
+  for (const std::string& name : copied) add(name);
   all["tensor_names"] = names.dump();
   return all.dump();
 }
 
 std::string with_hadamard(const std::string& metadata, const std::string& word) {
   if (word.empty() && hadamard_in(metadata).empty()) return metadata;
-  Json all = metadata.empty() ? Json::object() : Json::parse(metadata);
+  Json all = metadata.empty() ? Json::object() : emu::parse_json<Json>(metadata);
   if (word.empty())
     all.erase(hadamard_key);
   else
@@ -166,7 +171,7 @@ std::string with_hadamard(const std::string& metadata, const std::string& word) 
 
 std::string hadamard_in(const std::string& metadata) {
   if (metadata.empty()) return {};
-  const Json all = Json::parse(metadata);
+  const Json all = emu::parse_json<Json>(metadata);
   const auto found = all.find(hadamard_key);
   return found == all.end() || !found->is_string() ? std::string() : found->get<std::string>();
 }
@@ -178,7 +183,7 @@ std::string hadamard_of(const std::string& input) {
 }
 
 std::string with_wide_codes(const std::string& metadata, const std::vector<std::string>& names) {
-  Json all = metadata.empty() ? Json::object() : Json::parse(metadata);
+  Json all = metadata.empty() ? Json::object() : emu::parse_json<Json>(metadata);
   if (names.empty() && all.erase(wide_codes_key) == 0) return metadata;
   if (!names.empty()) all[wide_codes_key] = Json(names).dump();
   return all.empty() ? std::string() : all.dump();
@@ -188,7 +193,7 @@ std::set<std::string> wide_codes_of(const std::string& input) {
   std::set<std::string> names;
   for (const std::string& metadata : tensors::all_metadata(input)) {
     if (metadata.empty()) continue;
-    const Json all = Json::parse(metadata);
+    const Json all = emu::parse_json<Json>(metadata);
     const auto found = all.find(wide_codes_key);
     if (found == all.end()) continue;
     const auto refuse = [&] {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hostile files, read under a limit of address space: refused in one line with exit code 2, or read within their means; and nothing
 that a file says acts on a terminal or a CI system. usage: attacks_test.py PROGRAM [--sanitized]"""
+import hashlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import stat
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 import zipfile
@@ -62,6 +64,51 @@ class DeepToml(Attack):
             for words in (["run", "deep.toml", "--dry-run"], ["train", "deep.toml"], ["recipes", "deep.toml"],
                           ["cast", "normal:0,1:8", "--plan", "deep.toml", "-o", "x.safetensors"]):
                 self.assertEqual(self.refused(*words), "deep.toml:1: nested deeper than 32", words)
+
+
+class ManyKeys(Attack):
+    """Time grows with the length of a file, not with its square: the keys of each are seconds, they were minutes."""
+    COUNT = 20_000 if FREE else 150_000
+
+    def setUp(self):
+        super().setUp()
+        self.keys = {f"k{i}": "v" for i in range(self.COUNT)}
+
+    def in_time(self, *words):
+        start = time.monotonic()
+        done = self.run_here(*words)
+        if not FREE:
+            self.assertLess(time.monotonic() - start, 40, words)
+        return done
+
+    def test_of_a_ledger(self):
+        for where in ("declared", "options"):
+            self.write("k.ledger", hostile.ledger("case", **{where: self.keys}))
+            self.assertEqual(self.in_time("ledger", "show", "k.ledger", "--csv")[0], 0)
+            self.assertEqual(self.in_time("ledger", "diff", "k.ledger", "k.ledger", "--csv")[0], 0)
+        self.write("n.ledger", hostile.ledger("case", declared={"a\x00b": "v"}))
+        self.assertEqual(self.run_here("ledger", "show", "n.ledger", "--csv")[0], 0)
+
+    def test_of_a_manifest(self):
+        (self.path / "report").mkdir()
+        self.write("report/manifest.json", json.dumps({"program": "ulpscope", "version": "x", "arguments": ["census"], "files": self.keys}))
+        self.assertEqual(self.in_time("report", "diff", "report", "report")[0], 0)  # there is no table
+
+    def test_of_metadata(self):
+        self.write("m.safetensors", hostile.one_tensor(__metadata__=self.keys))
+        self.assertEqual(self.in_time("cast", "m.safetensors", "--to", "e4m3", "-o", "cast.safetensors")[0], 0)
+        raw = (self.path / "cast.safetensors").read_bytes()
+        self.assertEqual({key: word for key, word in json.loads(raw[8:8 + struct.unpack("<Q", raw[:8])[0]])["__metadata__"].items()
+                          if key in self.keys}, self.keys)
+
+    def test_of_columns_of_reports(self):
+        for name, other in (("a", "b"), ("b", "a")):
+            (self.path / name).mkdir()
+            table = ",".join(f"{other}{i}" for i in range(self.COUNT)) + "\n" + ",".join("1" for _ in range(self.COUNT)) + "\n"
+            self.write(f"{name}/census.csv", table)
+            files = {"census.csv": hashlib.sha256(table.encode()).hexdigest()}
+            self.write(f"{name}/manifest.json", json.dumps({"program": "ulpscope", "version": "x", "arguments": ["census"], "files": files}))
+        self.assertEqual(self.in_time("report", "diff", "a", "b")[0], 1)
 
 
 class Injection(Attack):

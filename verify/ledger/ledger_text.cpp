@@ -57,7 +57,7 @@ ordered_json json_of(const LedgerFigures& f) {
 
 ordered_json json_of(const std::map<std::string, std::string>& words) {
   ordered_json object = ordered_json::object();
-  for (const auto& [key, value] : words) object[key] = value;
+  for (const auto& [key, value] : words) emu::append_member(object, key, value);
   return object;
 }
 
@@ -81,11 +81,12 @@ const json& member(const json& object, const char* key) {
   return *at;
 }
 
-std::string text_at(const json& object, const char* key) {
-  const json& value = member(object, key);
+std::string text_of(const json& value, std::string_view key) {
   if (!value.is_string()) throw Malformed{fmt::format("'{}' is no text", key)};
   return value.get<std::string>();
 }
+
+std::string text_at(const json& object, const char* key) { return text_of(member(object, key), key); }
 
 std::uint64_t count_of(const json& value, const char* key) {
   if (!value.is_number_unsigned()) throw Malformed{fmt::format("'{}' is no count", key)};
@@ -143,7 +144,7 @@ std::map<std::string, std::string> words_at(const json& object, const char* key)
   const json& words = member(object, key);
   if (!words.is_object()) throw Malformed{fmt::format("'{}' is no object", key)};
   std::map<std::string, std::string> out;
-  for (const auto& [name, value] : words.items()) out[name] = text_at(words, name.c_str());
+  for (const auto& [name, value] : words.items()) out[name] = text_of(value, name);
   return out;
 }
 
