@@ -9,6 +9,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
+#include "emu/visible.hpp"
 
 namespace ulpscope::study_files {
 namespace {
@@ -51,7 +52,7 @@ std::string text_of(const TomlValue& table, const char* key) {
 void check_name(const std::string& name, const std::string& place) {
   constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
   if (name.empty() || name.find_first_not_of(allowed) != std::string::npos || name.size() > 100)
-    throw Error(place + ": name '" + name + "': give letters, digits, _ and -; files are named by it");
+    throw Error(place + ": name '" + emu::visible(name) + "': give letters, digits, _ and -; files are named by it");
   if (name == "findings" || name == "index" || name == "manifest" || name == "study")
     throw Error(place + ": name '" + name + "': a file of every report has this name");
 }
