@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@
 
 namespace ulpscope::recipes {
 namespace {
+
+constexpr std::size_t most_rules = 1000;  // more than anybody writes
 
 /// A format, or `keep`.
 void check_format(const std::string& word) {
@@ -172,6 +175,8 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
     requests::set_from(fields, *dynamic, {});
   }
   for (const requests::TomlValue& value : tables_of(table, "rule")) {
+    if (recipe.rules.size() == most_rules)
+      throw Error(value.place() + ": a recipe has at most " + std::to_string(most_rules) + " rules");
     RecipeRule& rule = recipe.rules.emplace_back();
     requests::Fields fields = requests::fields_of(rule);
     requests::set_from(fields, value, {});

@@ -106,6 +106,9 @@ TEST_CASE("what is wrong in a recipe is told with its line", "[recipes]") {
         "r.toml:1: operations: none given; a rule without them is for all");
   CHECK(message("[[rule]]\nlayers = []\ninput = \"fp16\"\n") == "r.toml:1: layers: none given; a rule without them is for all");
   CHECK(message("[state]\n") == "r.toml: a recipe needs at least one [[rule]]");
+  std::string many;
+  for (int i = 0; i < 1001; ++i) many += "[[rule]]\n";
+  CHECK(message(many) == "r.toml:1001: a recipe has at most 1000 rules");
   CHECK_THROWS_AS(open_recipe("fp8_deepsek"), Error);
   CHECK_THROWS_AS(open_recipe("no/such.toml"), Error);
 }
