@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// flock() on a file of its own: it works over networks, too, where folders have no locks, and whoever cannot write to the folder
-// cannot hold it.
+// flock() on a file of its own: it works over networks, too, where folders have no locks, and whoever cannot write to the
+// folder can hold none but one that is left there.
 #include "files/file_lock.hpp"
 
 #include <fcntl.h>
@@ -32,7 +32,8 @@ FileLock::~FileLock() {
 }
 
 void FileLock::release() {
-  if (::unlinkat(folder_.descriptor(), name_.c_str(), 0) != 0)
+  const bool removed = ::unlinkat(folder_.descriptor(), name_.c_str(), 0) == 0;
+  if (!removed && !(is_others_ && (errno == EPERM || errno == EACCES)))
     throw Error(folder_.path_of(name_) + ": cannot be removed: " + std::strerror(errno));
   file_.close();
 }
@@ -48,16 +49,21 @@ bool FileLock::is_the_one_in_the_folder() const {
   throw Error(folder_.path_of(name_) + ": cannot be looked at: " + std::strerror(reason));
 }
 
-/// It may be another user's, left by a process that was killed. That it can be written is asked for by network file systems
-/// alone, and only theirs would refuse the lock of one that cannot.
-int FileLock::open() const {
-  const int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  for (;;) {
+/// It may be another user's, left by a process that was killed: that it can be written to is asked for by network file systems
+/// alone, which refuse the lock of one that cannot.
+int FileLock::open() {
+  constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  is_others_ = false;
+  for (const bool last : {false, true}) {  // it may go between the two calls
     const int writing = ::openat(folder_.descriptor(), name_.c_str(), O_RDWR | O_CREAT | flags, 0644);
     if (writing >= 0 || errno != EACCES) return writing;
     const int reading = ::openat(folder_.descriptor(), name_.c_str(), O_RDONLY | flags);
-    if (reading >= 0 || errno != ENOENT) return reading;
+    is_others_ = reading >= 0;
+    if (is_others_) return reading;
+    if (errno != ENOENT || last) break;
   }
+  errno = EACCES;
+  return -1;
 }
 
 bool FileLock::take(const std::string& what) {

@@ -24,18 +24,19 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  /// Ends it before. @throws ulpscope::Error where its file cannot be removed
+  /// Ends it before. @throws ulpscope::Error where its file cannot be removed, unless another user has left it
   void release();
 
  private:
   /// Whether the lock is ours; false: another process holds it. @throws ulpscope::Error
   bool take(const std::string& what);
-  int open() const;
+  int open();
   bool is_the_one_in_the_folder() const;
 
   Folder folder_;
   std::string name_;
   Descriptor file_;
+  bool is_others_ = false;  ///< it was left by another user: a sticky folder lets nobody else remove it
 };
 
 }  // namespace ulpscope::files

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -40,11 +41,13 @@ std::string descriptor_path(int descriptor) { return "/proc/self/fd/" + std::to_
 
 constexpr const char* access_list_name = "system.posix_acl_access";
 
-/// The access control list of a file (POSIX.1e draft 17) as the system has it; empty where there is none.
-std::string access_list_of(const std::string& path) {
+/// The access control list of a file (POSIX.1e draft 17) as the system has it: empty where there is none, nothing where that
+/// cannot be known.
+std::optional<std::string> access_list_of(const std::string& path) {
   constexpr std::size_t most = 65536;  // of any attribute
   std::string list(most, '\0');
   const ssize_t size = ::lgetxattr(path.c_str(), access_list_name, list.data(), list.size());
+  if (size < 0 && errno != ENODATA && errno != ENOTSUP) return std::nullopt;
   list.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return list;
 }
@@ -131,6 +134,7 @@ Kind NewFile::look() {
   owner_ = found.st_uid;
   group_ = found.st_gid;
   access_list_ = access_list_of(descriptor_path(folder_.descriptor()) + "/" + name_);
+  if (!access_list_) access_list_ = access_list_of(folder_.path_of(name_));  // there is no /proc
   return kind_of(found.st_mode);
 }
 
@@ -201,10 +205,12 @@ void NewFile::keep_permissions() {
   if (::fstat(file_.value(), &own) != 0) fail(errno);
   const bool keeps_group = own.st_gid == group_ || ::fchown(file_.value(), static_cast<uid_t>(-1), group_) == 0;
   mode_t mode = mode_;
-  if (!keeps_group || !access_list_.empty()) mode &= ~static_cast<mode_t>(S_IRWXG) | ((mode & S_IRWXO) << 3);
+  const bool has_list = access_list_ && !access_list_->empty();
+  if (!keeps_group || has_list || !access_list_) mode &= ~static_cast<mode_t>(S_IRWXG) | ((mode & S_IRWXO) << 3);
+  static_cast<void>(::fremovexattr(file_.value(), access_list_name));  // what its folder gives to new files
   if (::fchmod(file_.value(), mode) != 0) fail(errno);
-  if (keeps_group && !access_list_.empty())
-    static_cast<void>(::fsetxattr(file_.value(), access_list_name, access_list_.data(), access_list_.size(), 0));
+  if (keeps_group && has_list)
+    static_cast<void>(::fsetxattr(file_.value(), access_list_name, access_list_->data(), access_list_->size(), 0));
   if (own.st_uid == owner_) return;
   [[maybe_unused]] const int given = ::fchown(file_.value(), owner_, static_cast<gid_t>(-1));
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,7 +60,7 @@ class NewFile {
   mode_t mode_ = 0;  ///< of the file that is replaced, as what follows
   uid_t owner_ = 0;
   gid_t group_ = 0;
-  std::string access_list_;
+  std::optional<std::string> access_list_;  ///< nothing: it cannot be known
   bool replaces_ = false;
   Descriptor file_;
 };

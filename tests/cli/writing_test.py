@@ -247,6 +247,12 @@ class Foreign(Writing):
         before = os.getxattr(self.path / "L", name)
         self.run_program(*self.record("L", "two"))
         self.assertEqual(os.getxattr(self.path / "L", name), before)
+        os.removexattr(self.path / "L", name)  # and what its folder gives to new files is not added
+        os.setxattr(self.path, "system.posix_acl_default", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries))
+        os.chmod(self.path / "L", 0o640)
+        self.run_program(*self.record("L", "three"))
+        self.assertNotIn(name, os.listxattr(self.path / "L"))
+        self.assertEqual((self.path / "L").stat().st_mode & 0o777, 0o640)
 
 
 class ClosedDescriptors(Writing):
@@ -327,10 +333,32 @@ class Others(Writing):
         done = subprocess.run([PROGRAM, *self.record("L", "one")], cwd=self.path, timeout=LIMIT, capture_output=True, preexec_fn=nobody)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.listing(), ["L", "d.npy"])
-        lock = self.held(".L.lock")  # nor does it let anybody in who may not
+        lock = self.held(".L.lock")  # nor does it let anybody in who may not: at most after a while
         done = subprocess.run([PROGRAM, *self.record("L", "two")], cwd=self.path, timeout=LIMIT, capture_output=True, preexec_fn=nobody)
         self.assertIn(b"L: another process is writing to it", done.stderr)
         lock.close()
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be somebody else")
+    def test_who_may_not_write_is_told_so_at_once(self):
+        self.output()
+        self.path.chmod(0o755), (self.path / "d.npy").chmod(0o644)
+        (self.path / "sticky").mkdir()
+        (self.path / "sticky").chmod(0o1777)
+        (self.path / "sticky" / LOCK).touch(0o644)
+
+        def nobody():
+            os.setgroups([]), os.setgid(65534), os.setuid(65534)
+
+        def run(*words):
+            return subprocess.run([PROGRAM, *words], cwd=self.path, timeout=LIMIT, capture_output=True, preexec_fn=nobody)
+        (self.path / "closed").mkdir(0o755)
+        for words in (self.record("L", "one"), (*CENSUS[:-1], "closed")):
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done.stderr)
+            self.assertIn(b"Permission denied", done.stderr)
+        done = run(*CENSUS[:-1], "sticky")  # where nobody removes what is another's
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.path / "sticky/manifest.json").exists())
 
     def test_many_writers_of_one_recording_all_succeed(self):
         words = [PROGRAM, "devices", "record", "--device", "emulated:sm_70", "--tests", "1", "-o", "r"]
