@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -65,18 +67,39 @@ std::string distrust(const fs::path& path, Shared shared) {
   return (facts.st_mode & others) == 0 || trusts_shared ? std::string() : path.string() + " can be written by others";
 }
 
-/// A file in its folder, and every folder above that: whoever can write to one of them can put another in its place. But for
-/// those that the program lies in as well, which would be replaced itself.
+/// Whether this process sees few of the system's users, as in a container without root's rights: all others are `nobody`.
+bool sees_few_users() {
+  std::uint64_t inside = 0, outside = 0, count = 0;
+  std::ifstream("/proc/self/uid_map") >> inside >> outside >> count;
+  return count != 0 && count < std::uint64_t{std::numeric_limits<std::uint32_t>::max()};
+}
+
+/// A folder above the plugin's that is not as safe, and yet no danger: one whose owner cannot be seen, and to which nobody else
+/// writes, or one that is no more open than the folder of the program, which could be replaced there.
+bool is_no_danger(const fs::path& folder, const fs::path& program) {
+  struct stat facts {
+  }, of_program{};
+  if (::stat(folder.c_str(), &facts) != 0 || has_access_list(folder)) return false;
+  uid_t nobody = 65534;
+  std::ifstream("/proc/sys/kernel/overflowuid") >> nobody;
+  const mode_t open_to = facts.st_mode & (S_IWGRP | S_IWOTH);
+  if (facts.st_uid == nobody && open_to == 0 && sees_few_users()) return true;
+  return ::stat(program.parent_path().c_str(), &of_program) == 0 && facts.st_uid == of_program.st_uid &&
+         facts.st_gid == of_program.st_gid && (open_to & ~of_program.st_mode) == 0;
+}
+
+/// A file in its folder, and every folder on the way to it: whoever can write to one of them can put another in its place. But
+/// for those that the program lies in as well, which would be replaced itself.
 void check_trusted(const std::string& plugin, const fs::path& file, const fs::path& program) {
-  const auto is_above_program = [&](const fs::path& folder) {
-    return std::ranges::mismatch(folder, program).in1 == folder.end();
-  };
-  for (fs::path path = file;; path = path.parent_path()) {
+  fs::path path;
+  for (const fs::path& name : file) {
+    path /= name;
     const bool is_above = path != file && path != file.parent_path();
-    if (is_above && is_above_program(path)) return;
+    std::error_code unknown;
+    const fs::path real = fs::canonical(path, unknown);
+    if (is_above && (std::ranges::mismatch(real, program).in1 == real.end() || is_no_danger(path, program))) continue;
     const std::string why = distrust(path, is_above ? Shared::trusted : Shared::refused);
     if (!why.empty()) throw NoDevice(plugin + " is not opened: " + why);
-    if (path == path.root_path()) return;
   }
 }
 
@@ -98,7 +121,7 @@ void* opened(const std::string& plugin) {
     std::error_code unknown;
     if (fs::exists(file, unknown)) {
       const fs::path real = fs::canonical(file, unknown);
-      check_trusted(plugin, fs::absolute(file).lexically_normal(), program);  // as it is named, and where that leads
+      check_trusted(plugin, fs::absolute(file), program);  // as it is named, and where that leads
       check_trusted(plugin, real, program);
       void* const handle = dlopen(real.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle == nullptr) throw NoDevice(plugin + " cannot be opened: " + last_failure());

@@ -72,6 +72,27 @@ class Plugins(unittest.TestCase):
         shutil.copy(PROGRAM, above / "ulpscope")
         self.assertEqual(self.remarks(str(above / "ulpscope"), moved), "")
 
+    def test_a_folder_is_walked_as_it_is_named(self):
+        (self.path / "deep/a").mkdir(0o755, parents=True)
+        self.folder.rename(self.path / "deep/plugins")
+        (self.path / "real").mkdir(0o755)
+        (self.path / "real/link").symlink_to(self.path / "deep/a")
+        self.assertEqual(self.remarks(plugins=self.path / "real/link/../plugins"), "")
+        (self.path / "real").chmod(0o777)
+        self.assertIn(f"{self.path}/real can be written by others", self.remarks(plugins=self.path / "real/link/../plugins"))
+
+    def test_a_prefix_is_no_more_open_than_the_program_in_it(self):
+        for folder in ("bin", "lib", "lib/ulpscope"):
+            (self.path / "prefix" / folder).mkdir(0o755, parents=True)
+        program = self.path / "prefix/bin/ulpscope"
+        shutil.copy(PROGRAM, program)
+        shutil.copy(PLUGIN, self.path / "prefix/lib/ulpscope" / NAME)
+        (self.path / "prefix/lib/ulpscope" / NAME).chmod(0o755)
+        (self.path / "prefix/lib").chmod(0o777)
+        self.assertIn("prefix/lib can be written by others", self.remarks(str(program), "none"))
+        (self.path / "prefix/bin").chmod(0o777)
+        self.assertEqual(self.remarks(str(program), "none"), "")
+
     def test_one_that_a_list_lets_others_write_is_not(self):
         nobody, whole = 65534, 2 ** 32 - 1
         for path in (self.plugin, self.folder):
