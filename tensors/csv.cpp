@@ -54,7 +54,6 @@ struct Table {
         first_row_is_names = !value;
       else if (first_row_is_names && value)
         problem = place() + "is a number in a row of names";
-      if (first_row_is_names && !emu::is_utf8(text)) problem = place() + "a name is no UTF-8";
       if (first_row_is_names) return;
     }
     if (!value)

@@ -63,8 +63,9 @@ bool is_link(const std::filesystem::path& path) {
 }
 
 /// The first link of a path below the folder of `model` that may lead out of it, as an archive can plant them; empty where
-/// there is none. A file may be a link into the folder, or, where the model is one too, to a file beside the model's own:
-/// caches of models keep the files of all revisions in one folder, and link to them.
+/// there is none. A file may be a link into the folder; where the model is one too, to a file beside the model's own; or into
+/// the cache of models of huggingface_hub, which keeps the files of all revisions in `models--NAME/blobs` and links to them,
+/// its older versions large ones alone.
 std::string leaving_link(const std::filesystem::path& model, const std::filesystem::path& below) {
   const std::filesystem::path folder = model.parent_path();
   std::filesystem::path part;
@@ -77,7 +78,9 @@ std::string leaving_link(const std::filesystem::path& model, const std::filesyst
   const std::filesystem::path root = std::filesystem::canonical(folder.empty() ? "." : folder, ignored);
   const bool is_within = !root.empty() && std::ranges::mismatch(root, target).in1 == root.end();
   const bool is_beside = is_link(model) && std::filesystem::canonical(model, ignored).parent_path() == target.parent_path();
-  return is_within || is_beside ? std::string() : below.string();
+  const std::filesystem::path kept = target.parent_path();
+  const bool is_cached = kept.filename() == "blobs" && kept.parent_path().filename().string().starts_with("models--");
+  return is_within || is_beside || is_cached ? std::string() : below.string();
 }
 
 /// Elements that the file lists one by one.

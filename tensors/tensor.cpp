@@ -61,10 +61,10 @@ auto read_mapped(const std::string& path, Read read) {
   }
 }
 
-/// A command for a shell. Loading a pickle runs what it says, unless it may hold nothing but weights; -I keeps Python from
-/// importing a torch.py that lies beside it.
+/// A command for a shell. Loading a pickle runs what it says, unless it may hold nothing but weights; and a torch.py that lies
+/// beside it would be imported from the folder that the command runs in.
 std::string converter_of(const std::string& pickle, const std::string& converted) {
-  return "python3 -I -c \"import sys, torch, safetensors.torch as s; "
+  return "python3 -c \"import sys; sys.path[:] = [p for p in sys.path if p]; import torch, safetensors.torch as s; "
          "s.save_file(torch.load(sys.argv[1], map_location='cpu', weights_only=True), sys.argv[2])\" " +
          emu::shell_word(pickle) + " " + emu::shell_word(converted);
 }

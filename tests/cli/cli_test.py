@@ -428,7 +428,7 @@ class Files(unittest.TestCase):
                 ("census", "missing.npy"): "missing.npy: no such file",
                 ("census", "v1.npy"): "v1.npy: dtype |V1 does not say which 8-bit format; add --dtype e4m3 or --dtype e5m2",
                 ("census", "cut.npy"): "cut.npy: the header promises 8 bytes of data, the file holds 4",
-                ("census", "x.pt"): "x.pt: is a PyTorch pickle; convert it: python3 -I -c",
+                ("census", "x.pt"): "x.pt: is a PyTorch pickle; convert it: python3 -c",
                 ("census", "x.txt"): "x.txt: the name ends in none of .npy .npz .safetensors .gguf .onnx .csv",
                 ("census", "empty.csv"): "empty.csv: is empty",
                 ("census", "ragged.csv"): "ragged.csv: row 2 has 1 fields, the first row 2",
