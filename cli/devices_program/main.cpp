@@ -37,7 +37,7 @@ void print_help() {
     name.resize(std::max(name.size() + 1, width), ' ');
     text += "\n  " + name + phase.words;
   }
-  cli::say(text);
+  if (!cli::say(text)) throw Error("standard output cannot be written");
 }
 
 int run(const std::vector<std::string>& words) {

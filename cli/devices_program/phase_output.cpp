@@ -23,9 +23,8 @@ void write_so_far(const reports::Table& table, const DevicesOptions& options) {
 
 void conclude(const std::string& words) { std::fprintf(stderr, "%s\n", emu::visible_lines(words).c_str()); }
 
-void say(const std::string& words) {
-  if (std::printf("%s\n", emu::visible_lines(words).c_str()) < 0 || std::fflush(stdout) != 0)
-    throw Error("standard output cannot be written");
+bool say(const std::string& words) {
+  return std::printf("%s\n", emu::visible_lines(words).c_str()) >= 0 && std::fflush(stdout) == 0;
 }
 
 std::string counted(std::uint64_t count, const char* noun) { return std::to_string(count) + " " + noun; }

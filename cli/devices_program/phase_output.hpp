@@ -25,8 +25,8 @@ void write_so_far(const reports::Table& table, const DevicesOptions& options);
 /// say().
 void conclude(const std::string& words);
 
-/// A line on standard output, at once. @throws ulpscope::Error
-void say(const std::string& words);
+/// A line on standard output, at once; whether it was written.
+bool say(const std::string& words);
 
 /// `3 rows`
 std::string counted(std::uint64_t count, const char* noun);

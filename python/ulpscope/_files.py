@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that appear whole or not at all, through no link: those of the program."""
+import errno
 import os
 
 import numpy as np
@@ -8,12 +9,13 @@ from . import _core
 
 
 class NewFile:
-    """Bytes that become the file `path` with commit(), in place of one that is there; without it nothing is left.
+    """Bytes that become the file `path` with commit(), in place of one that is there; without it nothing is left. A descriptor is
+    written to.
 
     Raises OSError where it cannot be written, at once where that is known."""
 
     def __init__(self, path):
-        self._file = _written(_core.NewFile, os.fspath(path))
+        self._file = _written(_core.NewFile, f"/dev/fd/{path}".encode() if isinstance(path, int) else os.fsencode(path))
 
     def write(self, data):
         """Appends bytes, as all that is written to does."""
@@ -32,7 +34,8 @@ def _written(act, *words):
     try:
         return act(*words)
     except _core.Error as error:
-        raise OSError(str(error)) from None
+        known = [number for number in errno.errorcode if str(error).endswith(": " + os.strerror(number))]
+        raise OSError(*known[:1], str(error)) from None
 
 
 def write_file(path, data):

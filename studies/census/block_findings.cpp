@@ -45,8 +45,9 @@ std::string sentence_of(const BlockStatistics& row) {
 }
 
 std::string sentence_of(const AmaxHistoryRow& row) {
-  if (std::isinf(row.growth_binades))
-    return row.tensor + " is 0 before " + row.input + ", and up to " + digits(row.amax) + " there.";
+  if (std::isinf(row.amax))
+    return row.tensor + " holds an infinity in " + row.input + ", after up to " + digits(row.amax_before) + ".";
+  if (row.amax_before == 0) return row.tensor + " is 0 before " + row.input + ", and up to " + digits(row.amax) + " there.";
   return row.tensor + " grows by " + digits(row.growth_binades, 3) + " binades beyond its history in " + row.input +
          ": up to " + digits(row.amax) + " after " + digits(row.amax_before) + ".";
 }

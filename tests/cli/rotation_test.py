@@ -221,6 +221,13 @@ class History(unittest.TestCase):
         self.assertIn("b grows by 1 binades beyond its history in 2.safetensors: up to 1 after 0.5.", said)
         self.assertEqual(said.count("\n"), 3)
         self.assertTrue((self.path / "report/history_amax.svg").exists())
+        for i, values in enumerate(([0, 1], [5, float("inf")])):
+            (self.path / f"z{i}.safetensors").write_bytes(safetensors({"zero": ("F32", [1], struct.pack("<f", values[0])),
+                                                                       "one": ("F32", [1], struct.pack("<f", values[1]))}))
+        self.assertEqual(run("census", "z0.safetensors", "z1.safetensors", "--history", "-o", "z", cwd=self.path)[0], 0)
+        said = (self.path / "z/findings.csv").read_text()
+        self.assertIn("zero is 0 before z1.safetensors, and up to 5 there.", said)
+        self.assertIn("one holds an infinity in z1.safetensors, after up to 1.", said)
         self.assertEqual(run("report", "check", "report", cwd=self.path)[0], 0)
 
     def test_misuse(self):

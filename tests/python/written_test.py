@@ -4,6 +4,7 @@
 
 usage: written_test.py, with the package on PYTHONPATH"""
 import json
+import os
 import pathlib
 import resource
 import signal
@@ -74,6 +75,20 @@ class Written(unittest.TestCase):
             size = int.from_bytes(data[:8], "little")
             self.assertEqual(json.loads(data[8:8 + size]), {"a": {"dtype": "F32", "shape": [40000], "data_offsets": [0, 160000]}})
             self.assertEqual(data[8 + size:], np.arange(40000, dtype=np.float32).tobytes())
+
+    def test_paths_are_those_of_open(self):
+        with tempfile.TemporaryDirectory() as folder:
+            right = us.formats().to_csv()
+            for name in (folder + "/a.csv", pathlib.Path(folder) / "b.csv", folder.encode() + b"/c.csv", folder + "/d\udcff.csv"):
+                us.formats().to_csv(name)
+                self.assertEqual(pathlib.Path(os.fsdecode(name)).read_text(), right)
+            with open(folder + "/e.csv", "wb") as file:
+                us.formats().to_csv(file.fileno())
+            self.assertEqual(pathlib.Path(folder + "/e.csv").read_text(), right)
+            with self.assertRaisesRegex(FileNotFoundError, "no/such/f.csv: cannot be written"):
+                us.formats().to_csv(folder + "/no/such/f.csv")
+            with self.assertRaises(OSError):
+                us.formats().to_csv(folder)
 
     def test_names_in_notebooks_act_on_nothing(self):
         table = Table("x", ["a\u202e"], [["n\u202e\x1b[31m<b>"], ["z"]])
