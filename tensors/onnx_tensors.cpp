@@ -69,8 +69,10 @@ bool is_link(const std::filesystem::path& path) {
 std::string leaving_link(const std::filesystem::path& model, const std::filesystem::path& below) {
   const std::filesystem::path folder = model.parent_path();
   std::filesystem::path part;
-  for (const std::filesystem::path& name : below.parent_path())
-    if (is_link(folder / (part /= name))) return part.string();
+  for (const std::filesystem::path& name : below.parent_path()) {
+    part /= name;
+    if (is_link(folder / part)) return part.string();
+  }
   if (!is_link(folder / below)) return {};
   std::error_code error, ignored;
   const std::filesystem::path target = std::filesystem::canonical(folder / below, error);
