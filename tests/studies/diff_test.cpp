@@ -182,6 +182,15 @@ TEST_CASE("findings of a difference say how many tensors are beyond what may dif
   const auto some = studies::diff_findings(two_checkpoints("ulp=2"), "ulp=2");
   CHECK(some[0].sentence == "2 of 3 tensors differ, 2 of them beyond ulp=2.");
 
+  const studies::CheckpointDiff two{
+      .differences = {diff_of({1, 4}, {1, 5}, "ulp=1"), diff_of({1, 4}, {1, 4 + 0x1p-8F}, "ulp=1")}};
+  const auto half = studies::diff_findings(two, "ulp=1");
+  CHECK(half[0].sentence == "2 of 2 tensors differ, 1 of them beyond ulp=1.");
+  CHECK(half[0].value == reports::whole(1));
+  const studies::CheckpointDiff close{.differences = {two.differences[1], two.differences[1]}};
+  CHECK(studies::diff_findings(close, "ulp=1").front().sentence == "2 of 2 tensors differ, none beyond ulp=1.");
+  CHECK(studies::diff_findings(close, "ulp=1").front().severity == reports::Severity::good);
+
   const studies::CheckpointDiff one{.differences = {diff_of({1, 2, 4}, {1, 2, 4 + 0x1p-8F}, "ulp=1")}};
   const auto within = studies::diff_findings(one, "ulp=1");
   REQUIRE(within.size() == 1);
