@@ -50,7 +50,7 @@ DeviceSearch find_devices();
 Device open_device(std::string_view id);
 
 /// The operations on single numbers that a device of this id has, as far as it takes no GPU to tell: emulated ones, and those
-/// of this processor. None of others.
+/// of processors, of this machine or not. None of others.
 std::vector<ElementOperation> known_elements(std::string_view id);
 
 }  // namespace ulpscope::gpu

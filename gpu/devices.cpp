@@ -9,6 +9,7 @@
 #include "gpu/cpu/arm_features.hpp"
 #include "gpu/cpu/cpu_elements.hpp"
 #include "gpu/cpu/cpu_units.hpp"
+#include "gpu/cpu/element_models.hpp"
 #include "gpu/device.hpp"
 #include "gpu/emulated/emulated_device.hpp"
 #include "gpu/plugin.hpp"
@@ -130,14 +131,12 @@ Device open_device(std::string_view id) {
 }
 
 std::vector<ElementOperation> known_elements(std::string_view id) {
-  const auto operations = [](const std::shared_ptr<const Elementwise>& of) {
-    return of ? of->operations() : std::vector<ElementOperation>();
-  };
+  std::vector<ElementOperation> operations;
   for (const std::string& name : emulated_names())
-    if (id == std::string(emulated) + name) return operations(emulated_device(name).elementwise);
-  for (const CpuElements& elements : cpu_elements())
-    if (id == elements.device) return operations(elements.elementwise);
-  return {};
+    if (id == std::string(emulated) + name)
+      if (const auto elementwise = emulated_device(name).elementwise) operations = elementwise->operations();
+  for (CpuElementModel& known : cpu_element_models(id)) operations.push_back(std::move(known.operation));
+  return operations;
 }
 
 }  // namespace ulpscope::gpu

@@ -10,8 +10,6 @@
 
 #include <immintrin.h>
 
-#include "emu/catalogue.hpp"
-
 namespace ulpscope::gpu::detail {
 namespace {
 
@@ -79,50 +77,37 @@ using Word64 = std::uint64_t;
 template <class From, class To, VectorInstruction<64> instruction>
 constexpr auto in_lanes = apply_in_lanes<From, To, 64, instruction>;
 
-constexpr auto nearest_even = emu::Rounding::nearest_even;
-
 }  // namespace
 
 std::shared_ptr<const Elementwise> avx512_bf16_elements() {
   if (!__builtin_cpu_supports("avx512bf16")) return nullptr;
-  ElementModel model = x86_model(ElementKind::convert, emu::float32, emu::bfloat16, nearest_even);
-  model.options.subnormals_are_zero = true;  // SDM volume 2, VCVTNEPS2BF16: DAZ, FTZ and nearest_even whatever MXCSR says
-  return cpu_elementwise("cpu:avx512_bf16", {{{"VCVTNEPS2BF16", model}, in_lanes<Word32, Word16, vcvtneps2bf16>}});
+  return cpu_elementwise("cpu:avx512_bf16", {{"VCVTNEPS2BF16", in_lanes<Word32, Word16, vcvtneps2bf16>}});
 }
 
 std::shared_ptr<const Elementwise> avx512_fp16_elements() {
-  using emu::float16, emu::float32, emu::float64;
   if (!has_avx512_fp16()) return nullptr;
-  std::vector<CpuElementInstruction> all;
-  add_rounded(all, "VADDPH", ElementKind::add, float16, float16, in_lanes<Word16, Word16, vaddph>);
-  add_rounded(all, "VSUBPH", ElementKind::subtract, float16, float16, in_lanes<Word16, Word16, vsubph>);
-  add_rounded(all, "VMULPH", ElementKind::multiply, float16, float16, in_lanes<Word16, Word16, vmulph>);
-  add_rounded(all, "VFMADD231PH", ElementKind::fma, float16, float16, in_lanes<Word16, Word16, vfmadd231ph>);
-  add_rounded(all, "VCVTPS2PHX", ElementKind::convert, float32, float16, in_lanes<Word32, Word16, vcvtps2phx>);
-  add_rounded(all, "VCVTPD2PH", ElementKind::convert, float64, float16, in_lanes<Word64, Word16, vcvtpd2ph>);
-  all.push_back(
-      {{"VCVTPH2PSX", x86_model(ElementKind::convert, float16, float32, nearest_even)}, in_lanes<Word16, Word32, vcvtph2psx>});
-  all.push_back(
-      {{"VCVTPH2PD", x86_model(ElementKind::convert, float16, float64, nearest_even)}, in_lanes<Word16, Word64, vcvtph2pd>});
-  return cpu_elementwise("cpu:avx512_fp16", std::move(all));
+  return cpu_elementwise("cpu:avx512_fp16", {{"VADDPH", in_lanes<Word16, Word16, vaddph>},
+                                             {"VSUBPH", in_lanes<Word16, Word16, vsubph>},
+                                             {"VMULPH", in_lanes<Word16, Word16, vmulph>},
+                                             {"VFMADD231PH", in_lanes<Word16, Word16, vfmadd231ph>},
+                                             {"VCVTPS2PHX", in_lanes<Word32, Word16, vcvtps2phx>},
+                                             {"VCVTPD2PH", in_lanes<Word64, Word16, vcvtpd2ph>},
+                                             {"VCVTPH2PSX", in_lanes<Word16, Word32, vcvtph2psx>},
+                                             {"VCVTPH2PD", in_lanes<Word16, Word64, vcvtph2pd>}});
 }
 
 std::shared_ptr<const Elementwise> avx512f_elements() {
-  using emu::float32, emu::float64;
   if (!__builtin_cpu_supports("avx512f")) return nullptr;
-  std::vector<CpuElementInstruction> all;
-  add_rounded(all, "VADDPS", ElementKind::add, float32, float32, in_lanes<Word32, Word32, vaddps>);
-  add_rounded(all, "VSUBPS", ElementKind::subtract, float32, float32, in_lanes<Word32, Word32, vsubps>);
-  add_rounded(all, "VMULPS", ElementKind::multiply, float32, float32, in_lanes<Word32, Word32, vmulps>);
-  add_rounded(all, "VFMADD231PS", ElementKind::fma, float32, float32, in_lanes<Word32, Word32, vfmadd231ps>);
-  add_rounded(all, "VADDPD", ElementKind::add, float64, float64, in_lanes<Word64, Word64, vaddpd>);
-  add_rounded(all, "VSUBPD", ElementKind::subtract, float64, float64, in_lanes<Word64, Word64, vsubpd>);
-  add_rounded(all, "VMULPD", ElementKind::multiply, float64, float64, in_lanes<Word64, Word64, vmulpd>);
-  add_rounded(all, "VFMADD231PD", ElementKind::fma, float64, float64, in_lanes<Word64, Word64, vfmadd231pd>);
-  add_rounded(all, "VCVTPD2PS", ElementKind::convert, float64, float32, in_lanes<Word64, Word32, vcvtpd2ps>);
-  all.push_back(
-      {{"VCVTPS2PD", x86_model(ElementKind::convert, float32, float64, nearest_even)}, in_lanes<Word32, Word64, vcvtps2pd>});
-  return cpu_elementwise("cpu:avx512f", std::move(all));
+  return cpu_elementwise("cpu:avx512f", {{"VADDPS", in_lanes<Word32, Word32, vaddps>},
+                                         {"VSUBPS", in_lanes<Word32, Word32, vsubps>},
+                                         {"VMULPS", in_lanes<Word32, Word32, vmulps>},
+                                         {"VFMADD231PS", in_lanes<Word32, Word32, vfmadd231ps>},
+                                         {"VADDPD", in_lanes<Word64, Word64, vaddpd>},
+                                         {"VSUBPD", in_lanes<Word64, Word64, vsubpd>},
+                                         {"VMULPD", in_lanes<Word64, Word64, vmulpd>},
+                                         {"VFMADD231PD", in_lanes<Word64, Word64, vfmadd231pd>},
+                                         {"VCVTPD2PS", in_lanes<Word64, Word32, vcvtpd2ps>},
+                                         {"VCVTPS2PD", in_lanes<Word32, Word64, vcvtps2pd>}});
 }
 
 }  // namespace ulpscope::gpu::detail

@@ -6,14 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "emu/error.hpp"
-#include "emu/rounding.hpp"
-#include "gpu/cpu/control_word.hpp"
 #include "gpu/elementwise.hpp"
 
 namespace ulpscope::gpu::detail {
@@ -56,50 +53,14 @@ void apply_in_lanes(const ElementOperands& operands, std::span<emu::Code> d) {
   }
 }
 
-/// An operation and what computes it; `control` is what it runs under.
+/// What computes an instruction, in all the roundings that it has by the control word.
 struct CpuElementInstruction {
-  ElementOperation operation;
+  std::string mnemonic;  ///< as in gpu/cpu/element_models.hpp
   void (*apply)(const ElementOperands& operands, std::span<emu::Code> d);
-  std::uint64_t control = ControlWord::usual;
 };
 
-/// A model with NaNs as on x86: those of operands survive, quieted; new ones are negative and have no payload (SDM volume 1,
-/// 4.8.3.5 and table 4-3).
-inline ElementModel x86_model(ElementKind kind, emu::Format from, emu::Format to, emu::Rounding rounding) {
-  ElementModel model{.kind = kind, .from = from, .to = to};
-  model.options.rounding = rounding;
-  model.nan_result = emu::NanResult::operand;
-  model.nan_code = to.sign_mask() | to.infinity_code() | to.infinity_code() >> 1;
-  return model;
-}
-
-/// Rounding as two bits of the control word have it, and as the names of operations end.
-struct RoundingControl {
-  emu::Rounding rounding;
-  const char* words;
-  std::uint64_t bits;
-};
-/// That of MXCSR (SDM volume 1, table 4-8).
-inline constexpr std::array rounding_controls{
-    RoundingControl{emu::Rounding::nearest_even, " RC=nearest", 0}, RoundingControl{emu::Rounding::downward, " RC=down", 1},
-    RoundingControl{emu::Rounding::upward, " RC=up", 2}, RoundingControl{emu::Rounding::toward_zero, " RC=zero", 3}};
-
-/// Adds an instruction once for each rounding of the control word.
-inline void add_rounded(std::vector<CpuElementInstruction>& all, std::span<const RoundingControl> controls,
-                        const std::string& mnemonic,
-                        ElementModel (*model)(ElementKind, emu::Format, emu::Format, emu::Rounding), ElementKind kind,
-                        emu::Format from, emu::Format to, void (*apply)(const ElementOperands&, std::span<emu::Code>)) {
-  for (const RoundingControl& control : controls)
-    all.push_back({{mnemonic + control.words, model(kind, from, to, control.rounding)},
-                   apply,
-                   ControlWord::usual | control.bits << ControlWord::rounding_position});
-}
-/// The same on x86.
-inline void add_rounded(std::vector<CpuElementInstruction>& all, const std::string& mnemonic, ElementKind kind,
-                        emu::Format from, emu::Format to, void (*apply)(const ElementOperands&, std::span<emu::Code>)) {
-  add_rounded(all, rounding_controls, mnemonic, x86_model, kind, from, to, apply);
-}
-
-std::shared_ptr<const Elementwise> cpu_elementwise(std::string device, std::vector<CpuElementInstruction> instructions);
+/// The device's operations, each with what computes it.
+/// @throws std::logic_error where an instruction has none, or none of them is its own.
+std::shared_ptr<const Elementwise> cpu_elementwise(std::string device, const std::vector<CpuElementInstruction>& instructions);
 
 }  // namespace ulpscope::gpu::detail

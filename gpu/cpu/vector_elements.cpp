@@ -8,8 +8,6 @@
 
 #include <immintrin.h>
 
-#include "emu/catalogue.hpp"
-
 namespace ulpscope::gpu::detail {
 namespace {
 
@@ -75,31 +73,22 @@ constexpr auto arithmetic = apply_in_lanes<Word, Word, 16, instruction>;
 
 std::shared_ptr<const Elementwise> f16c_elements() {
   if (!__builtin_cpu_supports("f16c")) return nullptr;
-  constexpr std::array imm8{apply_in_lanes<Word32, Word16, 32, vcvtps2ph<0>>, apply_in_lanes<Word32, Word16, 32, vcvtps2ph<1>>,
-                            apply_in_lanes<Word32, Word16, 32, vcvtps2ph<2>>, apply_in_lanes<Word32, Word16, 32, vcvtps2ph<3>>};
-  std::vector<CpuElementInstruction> all;
-  for (const RoundingControl& control : rounding_controls)
-    all.push_back({{"VCVTPS2PH imm8=" + std::to_string(control.bits),
-                    x86_model(ElementKind::convert, emu::float32, emu::float16, control.rounding)},
-                   imm8[control.bits]});
-  all.push_back({{"VCVTPH2PS", x86_model(ElementKind::convert, emu::float16, emu::float32, emu::Rounding::nearest_even)},
-                 apply_in_lanes<Word16, Word32, 32, vcvtph2ps>});
-  return cpu_elementwise("cpu:f16c", std::move(all));
+  return cpu_elementwise("cpu:f16c", {{"VCVTPS2PH imm8=0", apply_in_lanes<Word32, Word16, 32, vcvtps2ph<0>>},
+                                      {"VCVTPS2PH imm8=1", apply_in_lanes<Word32, Word16, 32, vcvtps2ph<1>>},
+                                      {"VCVTPS2PH imm8=2", apply_in_lanes<Word32, Word16, 32, vcvtps2ph<2>>},
+                                      {"VCVTPS2PH imm8=3", apply_in_lanes<Word32, Word16, 32, vcvtps2ph<3>>},
+                                      {"VCVTPH2PS", apply_in_lanes<Word16, Word32, 32, vcvtph2ps>}});
 }
 
 std::shared_ptr<const Elementwise> sse2_elements() {
-  using emu::float32, emu::float64;
-  std::vector<CpuElementInstruction> all;
-  add_rounded(all, "ADDPS", ElementKind::add, float32, float32, arithmetic<Word32, addps>);
-  add_rounded(all, "SUBPS", ElementKind::subtract, float32, float32, arithmetic<Word32, subps>);
-  add_rounded(all, "MULPS", ElementKind::multiply, float32, float32, arithmetic<Word32, mulps>);
-  add_rounded(all, "ADDPD", ElementKind::add, float64, float64, arithmetic<Word64, addpd>);
-  add_rounded(all, "SUBPD", ElementKind::subtract, float64, float64, arithmetic<Word64, subpd>);
-  add_rounded(all, "MULPD", ElementKind::multiply, float64, float64, arithmetic<Word64, mulpd>);
-  add_rounded(all, "CVTPD2PS", ElementKind::convert, float64, float32, apply_in_lanes<Word64, Word32, 16, cvtpd2ps>);
-  all.push_back({{"CVTPS2PD", x86_model(ElementKind::convert, float32, float64, emu::Rounding::nearest_even)},
-                 apply_in_lanes<Word32, Word64, 16, cvtps2pd>});
-  return cpu_elementwise("cpu:sse2", std::move(all));
+  return cpu_elementwise("cpu:sse2", {{"ADDPS", arithmetic<Word32, addps>},
+                                      {"SUBPS", arithmetic<Word32, subps>},
+                                      {"MULPS", arithmetic<Word32, mulps>},
+                                      {"ADDPD", arithmetic<Word64, addpd>},
+                                      {"SUBPD", arithmetic<Word64, subpd>},
+                                      {"MULPD", arithmetic<Word64, mulpd>},
+                                      {"CVTPD2PS", apply_in_lanes<Word64, Word32, 16, cvtpd2ps>},
+                                      {"CVTPS2PD", apply_in_lanes<Word32, Word64, 16, cvtps2pd>}});
 }
 
 }  // namespace ulpscope::gpu::detail

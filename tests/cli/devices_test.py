@@ -276,6 +276,16 @@ class Devices(unittest.TestCase):
                         {row["device"] for row in rows})
         self.rows("replay", pathlib.Path(RECORDINGS) / "amx_bf16.recording", "--engine", "avx512_bf16", code=1)
 
+    def test_what_processors_compute_is_known_on_every_machine(self):
+        files = [file for file in sorted(pathlib.Path(RECORDINGS).glob("*.recording")) if b"\ndevice cpu:" in file.read_bytes()[:200]]
+        self.assertGreater(len(files), 5)
+        self.assertEqual(self.run_program("replay", *files, "--csv").stderr, "")
+        data = (pathlib.Path(RECORDINGS) / "sse2.recording").read_bytes()
+        for device in ("cpu:avx512f", "cpu:arm_bf16", "cpu:mmx"):
+            own = data[:-8].replace(b"\ndevice cpu:sse2\n", f"\ndevice {device}\n".encode())
+            (self.folder / "own").write_bytes(own + crc64_xz(own).to_bytes(8, "little"))
+            self.assertIn(f"there is none of {device} here to hold it against", self.run_program("replay", "own", "--csv").stderr)
+
     def test_the_format_is_the_one_that_is_documented(self):
         self.assertEqual(crc64_xz(b"123456789"), 0x995dc9bbdf1939fa)
         files = [pathlib.Path(RECORDINGS) / "avx512_bf16.recording",
