@@ -159,6 +159,22 @@ class Injection(Attack):
         size, = struct.unpack("<Q", raw[:8])
         self.assertEqual(list(json.loads(raw[8:8 + size])), [hostile.NAME])  # data keep their names
 
+    def test_a_nul_does_not_end_what_is_said(self):
+        self.write("n.toml", '[[study]]\nname="a\\u0000b"\nkind="census"\n')
+        self.assertIn(r"n.toml:1: name 'a\x00b': ", self.refused("run", "n.toml", "--dry-run"))
+        self.write("k.toml", '"a\\u0000b" = 1\n')
+        self.assertIn(r"k.toml:1: unknown key 'a\x00b'; ", self.refused("run", "k.toml", "--dry-run"))
+        self.write("v.toml", '[[study]]\nkind="census"\ninputs=["normal:0,1:8"]\nto=["a\\u0000b"]\n')
+        self.assertIn(r"unknown format 'a\x00b'", self.refused("run", "v.toml", "--dry-run"))
+        self.write("t.ledger", hostile.ledger("case", **{"a\x00b": 1}))
+        self.assertIn(r"'/a\x00b' is nothing a ledger holds", self.refused("ledger", "show", "t.ledger"))
+        self.write("j.ledger", hostile.ledger("case").replace(b'"case": ', rb'"a\u0000b": 1, "a\u0000b": 2, "case": '))
+        self.assertIn(r"the key 'a\x00b' occurs twice", self.refused("ledger", "show", "j.ledger"))
+        self.write("f.safetensors", hostile.one_tensor("a\x00b", "F7"))
+        self.assertRegex(self.refused("info", "f.safetensors:w"), r"a\\x00b")
+        self.write("n.csv", "1,a\0b\n")
+        self.assertIn(r"'a\x00b' is not a number", self.refused("info", "n.csv"))
+
     def test_commands_at_the_beginning_of_a_line(self):
         for name in hostile.COMMANDS:
             self.write("commands.ledger", hostile.ledger(name))

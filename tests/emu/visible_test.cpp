@@ -7,6 +7,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <string>
 
+#include "emu/error.hpp"
 #include "emu/shell_word.hpp"
 
 using namespace ulpscope::emu;
@@ -51,6 +52,13 @@ TEST_CASE("bytes that are no UTF-8 are escaped one by one, and what follows is r
   CHECK(visible("\xe2\x82") == "\\xe2\\x82");                    // cut short
   CHECK(visible("\xe2\x82\xac\xe2\x82") == "\xe2\x82\xac\\xe2\\x82");
   CHECK(visible(std::string("a\0b", 3)) == "a\\x00b");
+}
+
+TEST_CASE("an error says all of its words, a NUL among them as an escape", "[emu]") {
+  const std::string words("name 'a\0b\0': give\x1b another", 26);
+  const ulpscope::Error error(words);
+  CHECK(error.what() == std::string("name 'a\\x00b\\x00': give\x1b another"));
+  CHECK(visible(error.what()) == visible(words));
 }
 
 TEST_CASE("commands to CI systems are none any more", "[emu]") {
