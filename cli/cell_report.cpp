@@ -25,7 +25,6 @@ void write_cell_report(const CellReport& report, const studies::StudyResult& res
   std::vector<reports::Table> tables = result.tables;
   tables.push_back(reports::findings_table(result.findings));
   reports::write_page_report(report.directory, tables, page, {.arguments = made_by, .seed = report.seed});
-  for (const std::string& line : result.remarks) remark(line);
   remark_report(report.directory);
 }
 

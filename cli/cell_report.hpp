@@ -26,7 +26,7 @@ std::string toml_of(Request request) {
   return requests::to_toml(requests::fields_of(request), requests::fields_of(standard));
 }
 
-/// Writes tables, findings, a page and figures, and says where. @throws ulpscope::Error
+/// Writes tables, findings, a page with the remarks, and figures, and says where. @throws ulpscope::Error
 void write_cell_report(const CellReport& report, const studies::StudyResult& result, const Arguments& arguments);
 
 }  // namespace ulpscope::cli

@@ -63,18 +63,17 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
       census.common, 2);
 }
 
-/// What --blocks or --history gives of all inputs, as a report.
-void write_report(const Census& census, const Arguments& arguments, ProgressLine& progress) {
-  const bool of_blocks = census.request.blocks;
-  const std::string option = of_blocks ? "--blocks" : "--history";
-  if (census.resume) throw Error("--resume, " + option + ": keeps nothing of these; leave out one");
+/// What --history gives of all inputs, as a report.
+void write_history_report(const Census& census, const Arguments& arguments, ProgressLine& progress) {
+  if (census.resume) throw Error("--resume, --history: keeps nothing of it; leave out one");
   refuse_choice(census.common, "-o " + census.directory + ": a report holds");
   reports::check_report_folder(census.directory);
   const studies::StudyResult result = studies::run(census.request, progress.callback());
   progress.clear();
+  for (const std::string& line : result.remarks) remark(line);
   write_cell_report({.directory = census.directory,
-                     .title = of_blocks ? "What becomes of blocks" : "Magnitudes from checkpoint to checkpoint",
-                     .name = of_blocks ? "blocks" : "history",
+                     .title = "Magnitudes from checkpoint to checkpoint",
+                     .name = "history",
                      .kind = "census",
                      .request = toml_of(census.request),
                      .seed = census.request.reading.seed},
@@ -102,11 +101,8 @@ void run(const Census& census, const Arguments& arguments) {
     check_resume(census.resume, census.directory, census.request.inputs);
     return print_history(census, progress);
   }
-  if (census.request.blocks && !census.shard.empty())
-    throw Error("--blocks, --shard " + census.shard +
-                ": quantiles of blocks are of whole tensors, and a part may end within a block; leave out --blocks");
-  if ((census.request.blocks || census.request.history) && !census.directory.empty())
-    return write_report(census, arguments, progress);
+  if (census.request.history) return write_history_report(census, arguments, progress);
+  if (census.request.blocks) studies::check_has_blocks(scaling);
   const std::optional<PartPlace> part = part_place(census.shard, census.directory, arguments);
   if (part) {
     refuse_choice(census.common, "--shard " + census.shard + ": a part holds");
@@ -118,16 +114,23 @@ void run(const Census& census, const Arguments& arguments) {
     chosen_rows(census.request.blocks ? studies::blocks_table({}, scaling, config.options)
                                       : studies::census_table({}, scaling, config.options),
                 census.common);
-  const std::vector<tensors::Tensor> tensors = opened(census.request);
-  for (const std::string& line : census.request.remarks()) remark(line);
+  std::vector<std::string> remarks = census.request.remarks();
+  const OpenedTensors inputs = opened(census.request);
+  const std::vector<tensors::Tensor>& tensors = inputs.tensors;
+  for (const std::string& line : remarks) remark(line);
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ReportRequest report = report_of(census.request, studies::total_count(tensors));
   report.directory = census.directory, report.arguments = undisturbed(arguments), report.groups = groups;
   report.resume = census.resume;
+  if (census.request.blocks) {
+    remarks.insert(remarks.end(), inputs.left_out.begin(), inputs.left_out.end());
+    report.remarks = std::move(remarks);
+  }
   const PartWork work{census.pass.empty() ? "census" : "amax", requests::words_of(census.request),
                       known_amax(census.amax, tensors, config.threads)};
   if (part) return write_part(*part, report, work, tensors, config, progress.callback());
-  if (census.request.blocks) return print_blocks(census, tensors, groups, scaling, config, progress);
+  if (census.request.blocks && census.directory.empty())
+    return print_blocks(census, tensors, groups, scaling, config, progress);
   if (census.directory.empty()) {
     const auto rows =
         studies::with_groups(studies::census_all(tensors, scaling, config, progress.callback()), groups, tensors.size());
@@ -138,6 +141,7 @@ void run(const Census& census, const Arguments& arguments) {
     return;
   }
   refuse_choice(census.common, "-o " + census.directory + ": a report holds");
+  if (census.request.blocks) return write_block_report(report, work, census.request, tensors, progress.callback());
   write_precision_report(report, work, tensors, config, progress.callback());
   remark_report(census.directory);
 }

@@ -40,6 +40,7 @@ int write(const Diff& diff, const Arguments& arguments) {
     return studies::run(diff.request, progress.callback(),
                         diff.resume ? studies::OpenKeptRows(open_kept) : studies::OpenKeptRows());
   }();
+  for (const std::string& line : result.remarks) remark(line);
   write_cell_report({.directory = diff.directory,
                      .title = result.tables.size() == 2 ? "How two tensors differ" : "How two checkpoints differ",
                      .name = "diff",

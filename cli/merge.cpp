@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
@@ -73,6 +74,21 @@ int merge_cells(const Merge& merge, const std::vector<std::string>& names) {
   return write_study_report(merge.directory, outputs, {.study = all.study, .text = all.text, .arguments = arguments});
 }
 
+/// The report of the blocks of all parts.
+int merge_blocks(const ReportRequest& report, const studies::CensusRequest& request, studies::MergedParts& parts) {
+  const std::vector<emu::Format> formats = request.config().formats;
+  studies::check_has_blocks(report.scaling);
+  studies::BlockRows rows(report.scaling, formats, report.groups);
+  parts.for_each([&](std::size_t i, const studies::TensorPart& whole) {
+    const tensors::Tensor& tensor = parts.head().all->tensors[i];
+    studies::check_blocks(tensor, whole, report.scaling, formats.size(), parts.name());
+    studies::check_tensor_scales(tensor, whole, report.scaling, formats, parts.name());
+    rows.add(tensor, whole.blocks);
+  });
+  write_block_report(report, request, std::move(rows));
+  return done;
+}
+
 int run(const Merge& merge) {
   reports::check_report_folder(merge.directory);
   const std::vector<std::string> names = part_files(merge.folders);
@@ -88,19 +104,22 @@ int run(const Merge& merge) {
 
   const bool is_sweep = head.command == "sweep";
   if (!is_sweep && head.command != "census") throw Error(emu::visible(names.front() + ": is of no census or sweep"));
-  ReportRequest report;
+  ReportRequest report{};
   studies::CensusConfig config;
+  studies::CensusRequest census;
   if (is_sweep) {
     const auto request = request_of<studies::SweepRequest>(head, names.front());
     report = report_of(request), config = request.config(), report.groups = request.groups.of(tensors);
   } else {
-    const auto request = request_of<studies::CensusRequest>(head, names.front());
-    report = report_of(request, studies::total_count(tensors)), config = request.config();
-    report.groups = request.groups.of(tensors);
+    census = request_of<studies::CensusRequest>(head, names.front());
+    report = report_of(census, studies::total_count(tensors)), config = census.config();
+    report.groups = census.groups.of(tensors);
   }
   report.directory = merge.directory;
+  report.remarks = head.remarks;
   report.arguments = head.arguments;
   report.arguments.insert(report.arguments.end(), {"-o", merge.directory});
+  if (report.blocks) return merge_blocks(report, census, parts);
   const std::optional<studies::ScaleRange> range = swept_range(report);
   const std::size_t formats = config.formats.size(), scales = range ? range->count() : 0;
   const EachResult each = [&](const std::function<void(studies::TensorResults)>& take) {

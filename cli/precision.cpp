@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "cli/cell_report.hpp"
 #include "cli/kept_parts.hpp"
 #include "cli/output.hpp"
 #include "emu/error.hpp"
@@ -31,12 +31,13 @@
 #include "tensors/only_dtypes.hpp"
 
 namespace ulpscope::cli {
-std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request) {
+OpenedTensors opened(const studies::PrecisionRequest& request) {
   tensors::Inputs inputs = request.open();
-  for (const std::string& line : tensors::left_out(inputs)) remark(emu::visible(line));
+  std::vector<std::string> left_out = tensors::left_out(inputs);
+  for (const std::string& line : left_out) remark(emu::visible(line));
   if (const auto codes = studies::codes_under_scales(request.inputs, inputs, request.reading.options()).codes; !codes.empty())
     remark(studies::codes_counted(codes));
-  return std::move(inputs.kept);
+  return {std::move(inputs.kept), std::move(left_out)};
 }
 
 std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, const tensors::OpenOptions& options) {
@@ -54,7 +55,8 @@ ReportRequest report_of(const studies::CensusRequest& request, std::uint64_t ele
   constexpr std::uint64_t most_swept = std::uint64_t{1} << 24;  // elements up to which a report also advises a scale
   ReportRequest report{};
   report.scaling = request.scaling();
-  report.advise = report.scaling.rule == studies::ScaleRule::none && elements <= most_swept;
+  report.blocks = request.blocks;
+  report.advise = !report.blocks && report.scaling.rule == studies::ScaleRule::none && elements <= most_swept;
   return report;
 }
 
@@ -130,8 +132,7 @@ studies::TensorPart magnitude_of(const tensors::Tensor& tensor, const studies::C
 
 /// Throws where a part has met a greater magnitude than that of all parts.
 void check_magnitude(const tensors::Tensor& tensor, const studies::TensorPart& part, double amax) {
-  const double met =
-      part.exponents.infinite > 0 ? std::numeric_limits<double>::infinity() : part.census.front().finish().largest.magnitude;
+  const double met = studies::magnitude_met(part);
   if (met > amax)
     throw Error(emu::visible("--amax: " + reports::shortest(amax) + " is said of " + tensor.label + ", which holds " +
                              reports::shortest(met) + ": the first pass read other numbers"));
@@ -156,6 +157,12 @@ std::optional<std::string> kept_line(const KeptParts* kept, std::size_t at, std:
   std::optional<std::string> line = kept != nullptr ? kept->find(at) : std::nullopt;
   if (line && told.progress) told.progress(elements);
   return line;
+}
+
+/// Whose lines are held until those before them are written.
+std::size_t tensors_at_a_time(const ReportRequest& report) {
+  constexpr std::size_t most = 256;
+  return report.blocks ? studies::block_tensors_at_a_time : most;
 }
 
 /// A part is replaced by none but itself: of a command line that asks for the same.
@@ -210,6 +217,7 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
                          .command = work.command,
                          .request = work.request,
                          .arguments = undivided(report.arguments),
+                         .remarks = report.remarks,
                          .all = std::make_shared<studies::PartTensors>(
                              studies::PartTensors{tensors, studies::samples_of(tensors, config.threads)}),
                          .pieces = {}};
@@ -222,7 +230,8 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
     if (work.command == "amax") return studies::piece_line(magnitude_of(tensor, told, range));
     studies::Scaling known = report.scaling;
     if (!work.amax.empty()) known.shared_amax = work.amax[at];
-    const studies::TensorPart found = studies::measure(tensor, known, swept_range(report), told, range);
+    const studies::TensorPart found = report.blocks ? studies::measure_blocks(tensor, known, told, range)
+                                                    : studies::measure(tensor, known, swept_range(report), told, range);
     if (!work.amax.empty()) check_magnitude(tensor, found, work.amax[at]);
     return studies::piece_line(found);
   };
@@ -240,10 +249,11 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
   };
   const auto write_all = [&](const reports::WriteBytes& write) {
     studies::PartWriter writer(head, write);
-    studies::for_each_tensor(tensors, config, progress, line, [&](std::size_t, const std::string& of_tensor) {
+    const auto add = [&](std::size_t, const std::string& of_tensor) {
       if (!of_tensor.empty()) writer.add(of_tensor);
       return true;
-    });
+    };
+    studies::for_each_tensor(tensors, config, progress, line, add, tensors_at_a_time(report));
     writer.finish();
   };
   reports::write_part(place.folder, write_all, {.arguments = report.arguments, .seed = config.seed});
@@ -274,6 +284,40 @@ void write_precision_report(const ReportRequest& request, const PartWork& work, 
   };
   write_precision_report(request, each, config);
   if (kept) kept->remove();
+}
+
+void write_block_report(const ReportRequest& report, const PartWork& work, const studies::CensusRequest& request,
+                        const std::vector<tensors::Tensor>& tensors, const Progress& progress) {
+  const studies::CensusConfig config = request.config();
+  const std::unique_ptr<KeptParts> kept = kept_of(report, report.directory, {}, work, tensors, config.threads);
+  const auto measured = [&](const tensors::Tensor& tensor, const studies::CensusConfig& told) {
+    const auto at = static_cast<std::size_t>(&tensor - tensors.data());
+    const studies::ElementRange all{0, tensor.count()};
+    if (const std::optional<std::string> line = kept_line(kept.get(), at, all.count, told))
+      return studies::piece_of(*line, kept->name(), tensor.label, all).blocks;
+    studies::TensorPart found = studies::measure_blocks(tensor, report.scaling, told, all);
+    if (kept) kept->keep(at, studies::piece_line(found));
+    return std::move(found.blocks);
+  };
+  studies::BlockRows rows(report.scaling, config.formats, report.groups);
+  const auto add = [&](std::size_t tensor, const std::vector<studies::BlockSums>& sums) {
+    rows.add(tensors[tensor], sums);
+    return true;
+  };
+  studies::for_each_tensor(tensors, config, progress, measured, add, tensors_at_a_time(report));
+  write_block_report(report, request, std::move(rows));
+  if (kept) kept->remove();
+}
+
+void write_block_report(const ReportRequest& report, const studies::CensusRequest& request, studies::BlockRows rows) {
+  write_cell_report({.directory = report.directory,
+                     .title = "What becomes of blocks",
+                     .name = "blocks",
+                     .kind = "census",
+                     .request = toml_of(request),
+                     .seed = request.reading.seed},
+                    studies::blocks_result(rows.finish(), report.scaling, request.config().options, report.remarks),
+                    report.arguments);
 }
 
 void write_precision_report(const ReportRequest& request, const EachResult& each, const studies::CensusConfig& config) {

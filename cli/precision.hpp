@@ -10,6 +10,7 @@
 
 #include "reports/directory.hpp"
 #include "studies/census/all_tensors.hpp"
+#include "studies/census/block_statistics.hpp"
 #include "studies/census/census.hpp"
 #include "studies/census/census_page.hpp"
 #include "studies/census/census_request.hpp"
@@ -22,8 +23,12 @@ namespace ulpscope::cli {
 
 using studies::Progress;
 
-/// The tensors of a request; what it leaves out is said on standard error.
-std::vector<tensors::Tensor> opened(const studies::PrecisionRequest& request);
+/// The tensors of a request, and what it leaves out, in words, which is said on standard error.
+struct OpenedTensors {
+  std::vector<tensors::Tensor> tensors;
+  std::vector<std::string> left_out;
+};
+OpenedTensors opened(const studies::PrecisionRequest& request);
 
 /// Opens every input; a name that stands for several tensors gives them all.
 std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, const tensors::OpenOptions& options);
@@ -37,6 +42,8 @@ struct ReportRequest {
   bool advise;                         ///< sweep, and say on the page which scale to use
   bool sweep_table;                    ///< write sweep.csv and loss_scales.csv as well
   bool resume;                         ///< keep what is measured until it is written, and go on with what is kept
+  bool blocks;                         ///< of the blocks of tensors, instead of their elements
+  std::vector<std::string> remarks;    ///< what a report of blocks says of the inputs
 };
 
 /// What a report of these tensors measures.
@@ -84,6 +91,11 @@ struct PartWork {
 /// Measures tensors, and writes the report of them.
 void write_precision_report(const ReportRequest& request, const PartWork& work, const std::vector<tensors::Tensor>& tensors,
                             const studies::CensusConfig& config, const Progress& progress);
+/// Measures the blocks of tensors, and writes the report of them.
+void write_block_report(const ReportRequest& report, const PartWork& work, const studies::CensusRequest& request,
+                        const std::vector<tensors::Tensor>& tensors, const Progress& progress);
+/// The report of the rows of these, all of which were added.
+void write_block_report(const ReportRequest& report, const studies::CensusRequest& request, studies::BlockRows rows);
 /// Measures a part of the tensors and writes it.
 void write_part(const PartPlace& place, const ReportRequest& report, const PartWork& work,
                 const std::vector<tensors::Tensor>& tensors, const studies::CensusConfig& config, const Progress& progress);

@@ -87,7 +87,7 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   if (!part && !sweep.directory.empty()) reports::check_report_folder(sweep.directory);
   if (sweep.directory.empty() && sweep.figure.empty())
     chosen_rows(sweep.best ? studies::loss_scale_table({}) : studies::sweep_table({}, config.options), sweep.common);
-  const std::vector<tensors::Tensor> tensors = opened(sweep.request);
+  const std::vector<tensors::Tensor> tensors = opened(sweep.request).tensors;
   const std::vector<studies::Group> groups = sweep.request.groups.of(tensors);
   ProgressLine progress;
   ReportRequest report = report_of(sweep.request);

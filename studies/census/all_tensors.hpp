@@ -27,12 +27,11 @@ inline std::uint64_t total_count(const std::vector<tensors::Tensor>& tensors) {
 }
 
 /// `study(tensor, config)` for each tensor, telling `progress` of elements over all of them. `take(i, result)` gets the results
-/// in the order of the tensors, on the thread that calls this, and says whether to go on; those of a few hundred tensors are
-/// held at a time.
+/// in the order of the tensors, on the thread that calls this, and says whether to go on; those of so many tensors are held at
+/// a time.
 template <class Study, class Take>
 void for_each_tensor(const std::vector<tensors::Tensor>& tensors, const CensusConfig& config, const Progress& progress,
-                     Study study, Take take) {
-  constexpr std::size_t at_a_time = 256;
+                     Study study, Take take, std::size_t at_a_time = 256) {
   std::vector<std::optional<decltype(study(tensors.front(), config))>> results(std::min(at_a_time, tensors.size()));
   const std::uint64_t total = total_count(tensors);
   std::uint64_t done = 0;

@@ -22,21 +22,21 @@ using reports::Steps;
 
 /// `3 of 512 blocks`
 std::string blocks_of_all(std::uint64_t some, const BlockStatistics& row) {
-  return std::to_string(some) + " of " + std::to_string(row.blocks) + (row.blocks == 1 ? " block" : " blocks");
+  return std::to_string(some) + " of " + std::to_string(row.counts.blocks) + (row.counts.blocks == 1 ? " block" : " blocks");
 }
 
 std::string sentence_of(const BlockStatistics& row) {
   std::string text = row.tensor + " in " + emu::format_name(row.format) + ": ";
-  if (row.blocks == 0) return text + "no blocks.";
+  if (row.counts.blocks == 0) return text + "no blocks.";
   const std::size_t before = text.size();
   const auto add = [&](std::uint64_t count, const std::string& what) {
     if (count != 0) text += (text.size() > before ? ", " : "") + blocks_of_all(count, row) + " " + what;
   };
-  add(row.saturated, "saturate");
-  add(row.with_to_zero, "lose a number to zero");
-  add(row.all_to_zero, "lose all of them");
-  add(row.nonfinite, "hold an infinity or a NaN");
-  if (text.size() == before) text += "no number of " + blocks_of_all(row.blocks, row) + " is lost";
+  add(row.counts.saturated, "saturate");
+  add(row.counts.with_to_zero, "lose a number to zero");
+  add(row.counts.all_to_zero, "lose all of them");
+  add(row.counts.nonfinite, "hold an infinity or a NaN");
+  if (text.size() == before) text += "no number of " + blocks_of_all(row.counts.blocks, row) + " is lost";
   if (std::isnan(row.sqnr_db.front())) return text + ".";
   const std::string place =
       std::to_string(row.worst / row.blocks_per_row) + ";" + std::to_string(row.worst % row.blocks_per_row);

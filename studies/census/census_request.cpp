@@ -129,10 +129,8 @@ StudyResult run(const CensusRequest& request, const Progress& progress) {
   std::ranges::copy(tensors::left_out(inputs), std::back_inserter(remarks));
   const std::vector<Group> groups = request.groups.of(inputs.kept);
   if (request.blocks) {
-    const auto blocks = block_statistics_all(inputs.kept, groups, scaling, config, progress);
-    return {.tables = {blocks_table(blocks, scaling, config.options)},
-            .findings = block_findings(blocks),
-            .remarks = std::move(remarks)};
+    const auto rows = block_statistics_all(inputs.kept, groups, scaling, config, progress);
+    return blocks_result(rows, scaling, config.options, std::move(remarks));
   }
   const auto rows = with_groups(census_all(inputs.kept, scaling, config, progress), groups, inputs.kept.size());
   std::vector<reports::Finding> findings;

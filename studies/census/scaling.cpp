@@ -286,6 +286,13 @@ std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {
   return static_cast<std::size_t>(row_of_blocks(row) * blocks_per_row_ + column / block_columns_);
 }
 
+std::uint64_t ScaleMap::blocks_before(std::uint64_t index) const noexcept {
+  if (index == 0) return 0;
+  const std::uint64_t last = index - 1, row = last / columns_, row_of_blocks = this->row_of_blocks(row);
+  const bool is_first_row = first_row(row_of_blocks) == row;
+  return row_of_blocks * blocks_per_row_ + (is_first_row ? last % columns_ / block_columns_ + 1 : blocks_per_row_);
+}
+
 ScaleMap::Run ScaleMap::run(std::uint64_t index) const noexcept {
   if (is_uniform()) return {uniform(), std::numeric_limits<std::uint64_t>::max()};
   const std::uint64_t column = index % columns_, of_block = block_columns_ - column % block_columns_;
@@ -321,6 +328,17 @@ bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_
   blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
   blocks_ = (row_of_blocks(rows - 1) + 1) * blocks_per_row_;
   return true;
+}
+
+bool ScaleMap::lay_out(const Scaling& scaling, const tensors::Tensor& tensor) {
+  const std::size_t rank = tensor.shape.size();
+  return lay_out(scaling, tensor.count(), rank == 0 ? 1 : tensor.shape.back(), rank < 2 ? 1 : tensor.shape[rank - 2]);
+}
+
+ScaleMap ScaleMap::laid_out(const Scaling& scaling, const tensors::Tensor& tensor) {
+  ScaleMap layout;
+  layout.lay_out(scaling, tensor);
+  return layout;
 }
 
 void ScaleMap::store(const ElementRange& read) {
@@ -409,8 +427,7 @@ ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads,
                    std::optional<ElementRange> part) {
   check_format(scaling, format);
-  const std::size_t rank = tensor.shape.size();
-  if (!lay_out(scaling, tensor.count(), rank == 0 ? 1 : tensor.shape.back(), rank < 2 ? 1 : tensor.shape[rank - 2])) return;
+  if (!lay_out(scaling, tensor)) return;
   const std::uint64_t count = tensor.count();
   const bool is_known = has_tensor_scale(scaling.rule) && scaling.shared_amax;
   ElementRange read = part && (is_known || !has_tensor_scale(scaling.rule)) ? in_blocks(*part) : ElementRange{0, count};

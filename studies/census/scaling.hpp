@@ -142,6 +142,8 @@ class ScaleMap {
            std::optional<ElementRange> part = {});
   /// The same of numbers in memory, row-major, in rows of `columns`.
   ScaleMap(const Scaling& scaling, emu::Format format, std::span<const float> values, std::size_t columns);
+  /// Where the blocks of a tensor lie, without their scales, which are not to be used.
+  static ScaleMap laid_out(const Scaling& scaling, const tensors::Tensor& tensor);
 
   /// Rows of blocks, and blocks in a row: block (i, j) has the scale number i * blocks_per_row() + j. The rows of blocks of a
   /// tensor's matrices (its last two dimensions) follow one another.
@@ -160,6 +162,13 @@ class ScaleMap {
     const std::uint64_t in_matrix = row % matrix_rows_;
     return std::min(block_rows_ - in_matrix % block_rows_, matrix_rows_ - in_matrix);
   }
+  /// The first row of a row of blocks.
+  std::uint64_t first_row(std::uint64_t row_of_blocks) const noexcept {
+    const std::uint64_t of_matrix = (matrix_rows_ + block_rows_ - 1) / block_rows_;
+    return row_of_blocks / of_matrix * matrix_rows_ + row_of_blocks % of_matrix * block_rows_;
+  }
+  /// How many blocks have their first element before this one: those of the lowest numbers.
+  std::uint64_t blocks_before(std::uint64_t index) const noexcept;
   ///@}
   /// A scale by its number.
   ElementScale block(std::size_t number) const noexcept {
@@ -212,6 +221,7 @@ class ScaleMap {
   ElementScale at(std::uint64_t index) const noexcept { return block(block_of(index)); }
 
  private:
+  ScaleMap() = default;
   std::size_t block_of(std::uint64_t index) const noexcept;
   /// Calls act(index, count, number of the block) for the parts of rows that lie in one block, from element `first` on.
   template <class Act>
@@ -251,6 +261,7 @@ class ScaleMap {
   /// Lays blocks out over rows of `columns`, so many of which are a matrix. @returns whether their scales follow from the
   /// elements
   bool lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns, std::uint64_t matrix_rows);
+  bool lay_out(const Scaling& scaling, const tensors::Tensor& tensor);
   /// Scales from the greatest magnitudes of blocks, which may stand in the places of what is stored.
   template <class Float>
   void scale_by_amax(const Scaling& scaling, emu::Format format, std::span<const Float> amax);

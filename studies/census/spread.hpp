@@ -5,7 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace ulpscope::studies {
@@ -18,14 +21,19 @@ class Spread {
 
   /// Puts in more. Precondition: sorted.
   void add(std::span<const double> sorted);
-  /// The same of floats.
-  void add(std::span<const float> sorted);
   /// Puts in those of another.
   void add(const Spread& other);
 
   /// The least number v with at least this share of all at most v; 0: the least. Where neighbours are counted together: the
   /// greatest of those that v is counted with, but of share 0, which is exact. NaN where there are no numbers.
   double quantile(double share) const;
+  /// How many numbers there are.
+  std::uint64_t count() const noexcept;
+
+  /// All of it, in some ten bytes for each number that is held.
+  std::string text() const;
+  /// Back from it; nothing where it is no such text.
+  static std::optional<Spread> of_text(std::string_view text);
 
  private:
   /// Numbers whose orders differ in no more than their last `dropped_` bits.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census, exponents and sweep of a part, one after the other.
+// Census, exponents and sweep of a part, one after the other, or its blocks.
 #include "studies/census/tensor_part.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <utility>
 
 namespace ulpscope::studies {
 namespace {
@@ -19,6 +21,8 @@ void TensorPart::merge(const TensorPart& next) {
   merge_all(census, next.census);
   merge_all(sweep, next.sweep);
   exponents.merge(next.exponents);
+  blocks.resize(next.blocks.size());
+  for (std::size_t i = 0; i < next.blocks.size(); ++i) blocks[i].merge(next.blocks[i]);
   tensor_scales = next.tensor_scales;
   if (next.amax) amax = std::max(amax.value_or(0), *next.amax);
 }
@@ -33,6 +37,20 @@ TensorPart measure(const tensors::Tensor& tensor, const Scaling& scaling, const 
   found.exponents = count_exponents(tensor, quiet, part);
   if (range) found.sweep = run_jobs(tensor, sweep_jobs(tensor, *range, config), config, part);
   return found;
+}
+
+TensorPart measure_blocks(const tensors::Tensor& tensor, const Scaling& scaling, const CensusConfig& config,
+                          const ElementRange& part) {
+  ScaledBlocks scaled = run_blocks(tensor, scaling, config, part);
+  TensorPart found;
+  found.blocks = std::move(scaled.sums), found.tensor_scales = std::move(scaled.tensor_scales);
+  found.amax = scaled.amax;
+  return found;
+}
+
+double magnitude_met(const TensorPart& part) {
+  if (part.amax) return *part.amax;
+  return part.exponents.infinite > 0 ? std::numeric_limits<double>::infinity() : part.census.front().finish().largest.magnitude;
 }
 
 TensorResults results_of(const tensors::Tensor& tensor, const TensorPart& whole, const std::vector<emu::Format>& formats,

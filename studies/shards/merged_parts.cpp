@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -33,6 +32,7 @@ std::string other_numbers(const PartTensors& part, const std::vector<std::string
 std::string unlike(const PartHead& a, const PartHead& b) {
   if (a.version != b.version) return "is of another version, " + b.version + ",";
   if (a.command != b.command || a.request != b.request) return "asks something else";
+  if (a.remarks != b.remarks) return "has left out other tensors";
   if (a.all == b.all) return {};
   if (!std::ranges::equal(a.all->tensors, b.all->tensors, is_one_tensor)) return "is of other tensors";
   return other_numbers(*b.all, a.all->samples);
@@ -45,6 +45,12 @@ bool is_one_scale(double a, double b) { return a == b || (std::isnan(a) && std::
 bool are_alike(const std::vector<PartialSums>& a, const std::vector<PartialSums>& b) {
   const auto is_exact = [](const PartialSums& sums) { return sums.chunks().empty(); };
   return std::ranges::equal(a, b, {}, is_exact, is_exact);
+}
+
+/// Whether blocks of each format are those behind the ones before.
+bool follow(const std::vector<BlockSums>& before, const std::vector<BlockSums>& next) {
+  return std::ranges::equal(before, next,
+                            [](const BlockSums& a, const BlockSums& b) { return a.first + a.counts.blocks == b.first; });
 }
 
 }  // namespace
@@ -86,6 +92,8 @@ void MergedParts::for_each(const std::function<void(std::size_t tensor, const Te
       const TensorPart part = reader.next();
       if (!first && !(are_alike(whole.census, part.census) && are_alike(whole.sweep, part.sweep)))
         refuse(reader.name(), "has sums of " + label + " for other formats, or that were formed otherwise");
+      if (!first && !follow(whole.blocks, part.blocks))
+        refuse(reader.name(), "has blocks of " + label + " that do not follow those of the part before");
       if (!first && !std::ranges::equal(whole.tensor_scales, part.tensor_scales, is_one_scale))
         refuse(reader.name(), "has other scales for " + label + ": it read other numbers");
       whole.merge(part);
@@ -108,13 +116,21 @@ std::vector<double> merged_amax(std::vector<PartReader> parts, const std::vector
   return all;
 }
 
+void check_blocks(const tensors::Tensor& tensor, const TensorPart& whole, const Scaling& scaling, std::size_t formats,
+                  const std::string& name) {
+  const std::uint64_t blocks = tensor.count() == 0 ? 0 : ScaleMap::laid_out(scaling, tensor).blocks();
+  const auto is_all = [&](const BlockSums& sums) { return sums.first == 0 && sums.counts.blocks == blocks; };
+  if (tensor.count() == 0 ? !whole.blocks.empty()
+                          : whole.blocks.size() != formats || !std::ranges::all_of(whole.blocks, is_all))
+    refuse(name, "has not the blocks of " + tensor.label + " that it was asked for");
+}
+
 void check_tensor_scales(const tensors::Tensor& tensor, const TensorPart& whole, const Scaling& scaling,
                          const std::vector<emu::Format>& formats, const std::string& name) {
   if (!has_tensor_scale(scaling.rule) || tensor.count() == 0) return;
   Scaling known = scaling;
+  known.shared_amax = magnitude_met(whole);
   for (std::size_t i = 0; i < formats.size(); ++i) {
-    known.shared_amax =
-        whole.exponents.infinite > 0 ? std::numeric_limits<double>::infinity() : whole.census.at(i).finish().largest.magnitude;
     const double scale = ScaleMap(known, formats[i], std::array{0.0F}, 1).of_tensor(scaling.rule);
     if (i >= whole.tensor_scales.size() || !is_one_scale(whole.tensor_scales[i], scale))
       refuse(name, "has a scale for " + tensor.label + " that does not follow from its numbers");

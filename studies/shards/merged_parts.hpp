@@ -41,6 +41,11 @@ class MergedParts {
 std::vector<double> merged_amax(std::vector<PartReader> parts, const std::vector<tensors::Tensor>& tensors,
                                 const std::vector<std::string>& samples);
 
+/// Holds blocks against where those of a tensor lie: `name` is that of their file. @throws ulpscope::Error where these are not
+/// all of them, in each of so many formats
+void check_blocks(const tensors::Tensor& tensor, const TensorPart& whole, const Scaling& scaling, std::size_t formats,
+                  const std::string& name);
+
 /// Holds the scales of a whole tensor against the largest magnitude that its parts have met: `name` is that of their file.
 /// @throws ulpscope::Error where they follow from another one
 void check_tensor_scales(const tensors::Tensor& tensor, const TensorPart& whole, const Scaling& scaling,

@@ -83,6 +83,20 @@ std::string contradiction_in(const ErrorSums& sums, const ExponentCounts& expone
   return "has a smallest and a largest element that are not among its exponents";
 }
 
+/// Each block begins at an element of its own, in the order of their numbers. Decibels are those of all blocks with a finite
+/// element other than 0; such alone lose something. A tensor whose numbers are too large may have no scales.
+std::string contradiction_in(const BlockSums& sums, const ElementRange& range) {
+  const BlockCounts& of = sums.counts;
+  const std::uint64_t decibels = sums.decibels.count();
+  if (of.blocks > range.count || sums.first > range.first) return "has more blocks than elements";
+  const std::optional<std::uint64_t> others = left_of(of.blocks, std::array{of.zero, decibels});
+  const bool adds_up = others && *others <= of.nonfinite && of.nonfinite <= of.blocks - of.zero && of.saturated <= decibels &&
+                       of.with_to_zero <= decibels && of.all_to_zero <= of.with_to_zero;
+  if (!adds_up || sums.scales.count() > of.blocks) return "has counts of blocks that do not add up";
+  const bool has_worst = decibels == 0 ? sums.worst == 0 : sums.worst >= sums.first && sums.worst - sums.first < of.blocks;
+  return has_worst ? "" : "has a worst block that is none of its own";
+}
+
 }  // namespace
 
 std::string contradiction_in(const TensorPart& piece, const ElementRange& range) {
@@ -91,6 +105,9 @@ std::string contradiction_in(const TensorPart& piece, const ElementRange& range)
   const std::uint64_t elements = piece.amax ? 0 : range.count;
   const std::optional<std::uint64_t> nonzero = left_of(elements, others);
   if (!nonzero || left_of(*nonzero, exponents.counts) != 0) return "has exponents that do not add up to its elements";
+  if (!piece.blocks.empty() && !piece.amax) return "has blocks, and no magnitude of these";
+  for (const BlockSums& blocks : piece.blocks)
+    if (std::string why = contradiction_in(blocks, range); !why.empty()) return why;
   if (piece.amax) return piece.census.empty() && piece.sweep.empty() ? "" : "has a magnitude of its own, and sums";
   for (const auto* sums : {&piece.census, &piece.sweep})
     for (const PartialSums& one : *sums) {

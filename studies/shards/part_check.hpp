@@ -9,7 +9,8 @@
 namespace ulpscope::studies {
 
 /// What cannot be so of the elements `range` of a tensor, in words that follow the tensor's label; empty where nothing is
-/// contradicted. A piece has sums and exponents, or a largest magnitude alone. Precondition: the range begins at a chunk.
+/// contradicted. A piece has sums and exponents, or a largest magnitude, alone or with blocks. Precondition: the range begins
+/// at a chunk.
 std::string contradiction_in(const TensorPart& piece, const ElementRange& range);
 
 }  // namespace ulpscope::studies

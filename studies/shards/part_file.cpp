@@ -71,9 +71,9 @@ bool begins_part(std::string_view text) { return text.starts_with(part_begin); }
 
 PartWriter::PartWriter(const PartHead& head, Write write) : write_(std::move(write)) {
   std::string text(part_begin);
-  const PartJson facts{
-      {"layout", part_layout},   {"version", head.version}, {"stochastic_rounding", emu::rounding_bits_version},
-      {"command", head.command}, {"request", head.request}, {"arguments", head.arguments}};
+  PartJson facts{{"layout", part_layout},   {"version", head.version}, {"stochastic_rounding", emu::rounding_bits_version},
+                 {"command", head.command}, {"request", head.request}, {"arguments", head.arguments}};
+  if (!head.remarks.empty()) facts["remarks"] = head.remarks;
   text += "," + json_text(facts).substr(1);
   text.back() = ',';
   write_((text += "\n").append(tensors_begin));
@@ -127,12 +127,14 @@ void PartReader::read_head(const PartReader* like) {
     throw Malformed{"is laid out as by another version; make it again by this one"};
   if (emu::whole_number<int>(json.at("stochastic_rounding")) != emu::rounding_bits_version)
     throw Malformed{"has random words by another rule than this program's"};
-  head_ = {.version = json.at("version").get<std::string>(),
-           .command = json.at("command").get<std::string>(),
-           .request = json.at("request").get<std::vector<std::string>>(),
-           .arguments = json.at("arguments").get<std::vector<std::string>>(),
-           .all = nullptr,
-           .pieces = {}};
+  head_ = {
+      .version = json.at("version").get<std::string>(),
+      .command = json.at("command").get<std::string>(),
+      .request = json.at("request").get<std::vector<std::string>>(),
+      .arguments = json.at("arguments").get<std::vector<std::string>>(),
+      .remarks = json.contains("remarks") ? json.at("remarks").get<std::vector<std::string>>() : std::vector<std::string>{},
+      .all = nullptr,
+      .pieces = {}};
   read_tensors(like);
   const std::string ranges = line();
   if (!ranges.starts_with(ranges_begin)) throw Malformed{not_a_part};

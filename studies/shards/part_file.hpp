@@ -35,6 +35,7 @@ struct PartHead {
   std::string command;                     ///< `census`, `sweep`, or `amax`, the largest magnitudes alone
   std::vector<std::string> request;        ///< the words behind it that ask for its numbers
   std::vector<std::string> arguments;      ///< the command line of the undivided run, without where it goes
+  std::vector<std::string> remarks;        ///< what the report says of the inputs beside tables
   std::shared_ptr<const PartTensors> all;  ///< parts that name the same ones share them
   std::vector<Piece> pieces;               ///< what is measured here, in the order of the tensors
 };

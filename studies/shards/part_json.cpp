@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "emu/json_input.hpp"
 #include "emu/names.hpp"
@@ -205,6 +207,33 @@ std::vector<PartialSums> partials_of(const Json& json, Json& before) {
 }
 ///@}
 
+constexpr std::array<std::uint64_t BlockCounts::*, 6> block_counts{&BlockCounts::blocks,       &BlockCounts::zero,
+                                                                   &BlockCounts::nonfinite,    &BlockCounts::saturated,
+                                                                   &BlockCounts::with_to_zero, &BlockCounts::all_to_zero};
+
+Json json_blocks(const BlockSums& of) {
+  Json counts = Json::array();
+  for (const auto count : block_counts) counts.push_back(of.counts.*count);
+  return {{"first", of.first},
+          {"counts", counts},
+          {"scales", of.scales.text()},
+          {"decibels", of.decibels.text()},
+          {"worst", of.worst}};
+}
+
+BlockSums block_sums_of(const Json& json) {
+  BlockSums of{.first = count_of(json.at("first")), .worst = count_of(json.at("worst"))};
+  for (std::size_t i = 0; i < block_counts.size(); ++i) of.counts.*block_counts[i] = count_of(json.at("counts").at(i));
+  const auto spread_of = [&json](const char* name) {
+    const std::string& text = json.at(name).get_ref<const std::string&>();
+    std::optional<Spread> read = Spread::of_text(text);
+    if (!read) throw Malformed{"'" + text.substr(0, 40) + "' is no count of numbers"};
+    return *std::move(read);
+  };
+  of.scales = spread_of("scales"), of.decibels = spread_of("decibels");
+  return of;
+}
+
 Json json_exponents(const ExponentCounts& of) {
   Json counts = Json::array();
   for (std::size_t i = 0; i < of.counts.size(); ++i)
@@ -253,6 +282,8 @@ PartJson json_part(const TensorPart& of) {
   json["exponents"] = json_exponents(of.exponents);
   json["scales"] = Json::array();
   for (const double scale : of.tensor_scales) json["scales"].push_back(json_number(scale));
+  if (!of.blocks.empty()) json["blocks"] = Json::array();
+  for (const BlockSums& blocks : of.blocks) json["blocks"].push_back(json_blocks(blocks));
   if (of.amax) json["amax"] = json_number(*of.amax);
   return json;
 }
@@ -264,6 +295,8 @@ TensorPart tensor_part_of(const PartJson& json) {
   of.sweep = partials_of(json.at("sweep"), before);
   of.exponents = exponents_of(json.at("exponents"));
   for (const Json& scale : json.at("scales")) of.tensor_scales.push_back(number_of(scale));
+  if (json.contains("blocks"))
+    for (const Json& blocks : json.at("blocks")) of.blocks.push_back(block_sums_of(blocks));
   if (json.contains("amax")) of.amax = number_of(json.at("amax"));
   if (of.amax && !(*of.amax >= 0)) throw Malformed{"has a magnitude below zero"};
   return of;

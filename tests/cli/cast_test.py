@@ -301,7 +301,6 @@ class Blocks(Folder):
     def test_threads_and_what_is_wrong(self):
         self.assertEqual(self.blocks("e2m1", "nvfp4", "--threads", "1"), self.blocks("e2m1", "nvfp4", "--threads", "2"))
         for words, wanted in ((("--scale", "amax"), "--blocks: --scale amax has one scale for a tensor"), ((), "--blocks: --scale none has one scale"),
-                              (("--scale", "row", "-o", "out", "--resume"), "--resume, --blocks: keeps nothing"),
                               (("--scale", "row", "-o", "out", "--rows", "1"), "for tables that are printed"), (("--scale", "row", "--group", "x"), "matches the name of no tensor"),
                               (("--scale", "row", "--where", "x > 3"), "unknown column")):
             self.assertIn(wanted, self.refused("census", "m.safetensors", "--to", "e4m3", "--blocks", *words))

@@ -120,9 +120,11 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.rows("census", "w.safetensors", "--to", "e4m3", "--scale", "amax")[0]["overflow"], "0")
 
     def test_census_of_blocks(self):
-        """Scales take four bytes for each block."""
+        """Scales take four bytes for each block, of few of them at a time."""
         row, = self.rows("census", "w.safetensors", "--to", "e2m1", "--scale", "nvfp4")
         self.assertEqual((int(row["zero"]), row["overflow"]), (COUNT - 5, "0"))
+        row, = self.rows("census", "w.safetensors", "--to", "e2m1", "--scale", "nvfp4", "--blocks")
+        self.assertEqual([int(row[name]) for name in ("blocks", "zero")], [COUNT // 16, COUNT // 16 - len({index // 16 for index in VALUES})])
 
     def test_info(self):
         row, = self.rows("info", "w.safetensors")

@@ -97,6 +97,12 @@ class Measured(Resuming):
     def test_a_census_under_scales_of_blocks_with_groups(self):
         self.check("census", "m.safetensors", "--to", "e2m1", "--scale", "nvfp4", "--all-tensors", "--group", "t(.)", "--threads", "1", most=10000)
 
+    def test_a_census_of_blocks(self):
+        self.check("census", "m.safetensors", "--to", "e2m1", "--scale", "nvfp4", "--blocks", "--all-tensors", "--group", "t(.)", "--threads", "1", most=25000)
+
+    def test_a_shard_of_blocks(self):
+        self.check("census", "m.safetensors", "--to", "e4m3,e5m2", "--scale", "128x128:divide", "--blocks", "--shard", "0/1", "--threads", "1", most=6000)
+
     def test_a_sweep(self):
         self.check("sweep", "m.safetensors", "--to", "e4m3", "--log2-scale", "0:2", "--threads", "1", most=10000)
 

@@ -68,6 +68,7 @@ void read_parts(const std::uint8_t* data, std::size_t size) {
     two.emplace_back(lines_of(text), "again", &two.front());
     const auto finish = [](std::size_t, const studies::TensorPart& whole) {
       for (const studies::PartialSums& sums : whole.census) static_cast<void>(sums.finish());
+      for (const studies::BlockSums& blocks : whole.blocks) static_cast<void>(blocks.decibels.quantile(0.5));
     };
     studies::MergedParts(std::move(one)).for_each(finish);
     studies::MergedParts(std::move(two)).for_each(finish);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
@@ -70,6 +71,36 @@ TEST_CASE("quantiles of many different numbers depend on no order, and are among
     CHECK(told >= exact);
     CHECK(std::ranges::binary_search(sorted, told));
   }
+}
+
+TEST_CASE("a text of numbers holds what they tell", "[studies]") {
+  Spread twice_two;
+  twice_two.add(std::vector<double>{-1, 2, 2, INFINITY});
+  // The order of a number has its bits, the sign turned; of one below zero, all turned.
+  CHECK(twice_two.text() == "0 400fffffffffffff 400fffffffffffff 7ff0000000000001*2 3ff0000000000000");
+  CHECK(Spread().text().empty());
+
+  for (const std::size_t count : {std::size_t{1}, std::size_t{40000}, std::size_t{700000}}) {
+    const Spread all = spread_of(drawn(count), 100000);
+    const std::optional<Spread> read = Spread::of_text(all.text());
+    REQUIRE(read);
+    CHECK(read->count() == count);
+    CHECK(read->text() == all.text());
+    for (const double share : shares) CHECK(read->quantile(share) == all.quantile(share));
+  }
+}
+
+TEST_CASE("parts read back from their texts are the whole", "[studies]") {
+  const std::vector<double> numbers = drawn(300000);
+  Spread read;
+  for (std::size_t first = 0; first < numbers.size(); first += 100000)
+    read.add(Spread::of_text(spread_of({numbers.begin() + static_cast<std::ptrdiff_t>(first),
+                                        numbers.begin() + static_cast<std::ptrdiff_t>(first + 100000)},
+                                       7000)
+                                 .text())
+                 .value());
+
+  CHECK(read.text() == spread_of(numbers, 300000).text());
 }
 
 }  // namespace
