@@ -102,6 +102,17 @@ constexpr Result exp2(Format format, Code a, const RoundingOptions& options = {}
     return answer;
   });
 }
+/// 10^x; exact for integers from 0 on, while they have no more than 126 bits.
+constexpr Result exp10(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    bool exact = false;
+    detail::Answer answer =
+        detail::between(x, detail::exactly(detail::zero_128), detail::exactly(detail::one), detail::infinite_answer(false),
+                        [&](const detail::Real128& v) { return detail::exp10_real(v, exact); });
+    if (exact) answer.kind = detail::Answer::Kind::exact;
+    return answer;
+  });
+}
 /// e^x - 1
 constexpr Result expm1(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
@@ -164,6 +175,40 @@ constexpr Result tan(Format format, Code a, const RoundingOptions& options = {},
     return detail::odd(x, detail::invalid_answer(), detail::tan_real);
   });
 }
+/// sin(pi a); exact for whole a, of which it is a zero of a's sign, and for halves (9.2.1).
+constexpr Result sinpi(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    if (x.is_infinite) return detail::invalid_answer();
+    const detail::QuarterTurns in = detail::quarter_turns(x.value);
+    if (!in.rest.is_zero()) return detail::nearly(detail::sine_of_turns(in));
+    return in.quarters % 2 == 0 ? detail::exactly(detail::zero_128.with_sign(x.is_negative()))
+                                : detail::exactly(detail::one.with_sign(in.quarters % 4 == 3));
+  });
+}
+/// cos(pi a); exact for whole a and for halves, of which it is +0 (9.2.1).
+constexpr Result cospi(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    if (x.is_infinite) return detail::invalid_answer();
+    detail::QuarterTurns in = detail::quarter_turns(x.value);
+    ++in.quarters;
+    if (!in.rest.is_zero()) return detail::nearly(detail::sine_of_turns(in));
+    return in.quarters % 2 == 0 ? detail::exactly(detail::zero_128)
+                                : detail::exactly(detail::one.with_sign(in.quarters % 4 == 3));
+  });
+}
+/// tan(pi a): of n + 1/2 an infinity with divide_by_zero, + for even n and - for odd n; of even n the zero of a's sign, of odd
+/// n the other one (9.2.1); of quarters exactly 1 or -1.
+constexpr Result tanpi(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    if (x.is_infinite) return detail::invalid_answer();
+    const detail::QuarterTurns in = detail::quarter_turns(x.value);
+    const bool is_quarter = detail::compare_magnitudes(in.rest, detail::real_power_of_two(-1)) == 0;
+    if (is_quarter) return detail::exactly(detail::one.with_sign(in.rest.negative != (in.quarters % 2 == 1)));
+    if (!in.rest.is_zero()) return detail::nearly(detail::tangent_of_turns(in));
+    if (in.quarters % 2 == 1) return detail::pole(in.quarters % 4 == 3);
+    return detail::exactly(detail::zero_128.with_sign(x.is_negative() != (in.quarters % 4 == 2)));
+  });
+}
 /// The hyperbolic tangent of a.
 constexpr Result tanh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
@@ -189,10 +234,58 @@ constexpr Result atan(Format format, Code a, const RoundingOptions& options = {}
     return detail::odd(x, detail::nearly(detail::half_pi<>), detail::atan_real);
   });
 }
+/// The angle in radians, from -pi/2 to pi/2, whose sine is a; beyond +-1 invalid.
+constexpr Result asin(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    const int size = x.is_infinite ? 1 : detail::compare_magnitudes(x.value, detail::one);
+    if (size > 0) return detail::invalid_answer();
+    if (size == 0) return detail::nearly(detail::half_pi<>.with_sign(x.is_negative()));
+    return detail::odd(x, {}, detail::asin_real);
+  });
+}
+/// The angle in radians, from 0 to pi, whose cosine is a; beyond +-1 invalid.
+constexpr Result acos(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    const int size = x.is_infinite ? 1 : detail::compare_magnitudes(x.value, detail::one);
+    if (size > 0) return detail::invalid_answer();
+    if (size == 0) return x.is_negative() ? detail::nearly(detail::half_pi<>.scaled(1)) : detail::exactly(detail::zero_128);
+    return detail::nearly(x.is_zero() ? detail::half_pi<> : detail::acos_real(x.value));
+  });
+}
+/// The number whose hyperbolic sine is a.
+constexpr Result asinh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    return detail::odd(x, detail::infinite_answer(false), detail::asinh_real);
+  });
+}
+/// The number, not negative, whose hyperbolic cosine is a; below 1 invalid.
+constexpr Result acosh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    if (x.is_infinite) return x.is_negative() ? detail::invalid_answer() : detail::infinite_answer(false);
+    const int size = x.is_negative() ? -1 : detail::compare_magnitudes(x.value, detail::one);
+    if (size < 0) return detail::invalid_answer();
+    return size == 0 ? detail::exactly(detail::zero_128) : detail::nearly(detail::acosh_real(x.value));
+  });
+}
+/// The number whose hyperbolic tangent is a; of +-1 the infinity of its sign with divide_by_zero, beyond invalid.
+constexpr Result atanh(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    const int size = x.is_infinite ? 1 : detail::compare_magnitudes(x.value, detail::one);
+    if (size > 0) return detail::invalid_answer();
+    return size == 0 ? detail::pole(x.is_negative()) : detail::odd(x, {}, detail::atanh_real);
+  });
+}
 /// 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 constexpr Result erf(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
   return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
     return detail::odd(x, detail::exactly(detail::one), detail::erf_real);
+  });
+}
+/// 1 - erf a.
+constexpr Result erfc(Format format, Code a, const RoundingOptions& options = {}, std::uint32_t random = 0) noexcept {
+  return detail::elementary(format, a, options, random, [](const detail::Argument& x) {
+    return detail::between(x, detail::exactly(detail::whole(2)), detail::exactly(detail::one),
+                           detail::exactly(detail::zero_128), detail::erfc_real);
   });
 }
 /// 1/x; of a zero the infinity of its sign with divide_by_zero.

@@ -18,6 +18,11 @@ template <Format F, RoundingOptions O>
 constexpr Number<F, O> exp2(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(exp2(F, x.code(), O));
 }
+/// 10^x
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> exp10(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(exp10(F, x.code(), O));
+}
 /// e^x - 1
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> expm1(Number<F, O> x) noexcept {
@@ -58,6 +63,21 @@ template <Format F, RoundingOptions O>
 constexpr Number<F, O> tan(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(tan(F, x.code(), O));
 }
+/// sin(pi x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> sinpi(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(sinpi(F, x.code(), O));
+}
+/// cos(pi x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> cospi(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(cospi(F, x.code(), O));
+}
+/// tan(pi x)
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> tanpi(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(tanpi(F, x.code(), O));
+}
 /// The hyperbolic sine.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> sinh(Number<F, O> x) noexcept {
@@ -78,10 +98,40 @@ template <Format F, RoundingOptions O>
 constexpr Number<F, O> atan(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(atan(F, x.code(), O));
 }
+/// The angle in radians, from -pi/2 to pi/2, whose sine is x.
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> asin(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(asin(F, x.code(), O));
+}
+/// The angle in radians, from 0 to pi, whose cosine is x.
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> acos(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(acos(F, x.code(), O));
+}
+/// The number whose hyperbolic sine is x.
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> asinh(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(asinh(F, x.code(), O));
+}
+/// The number, not negative, whose hyperbolic cosine is x.
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> acosh(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(acosh(F, x.code(), O));
+}
+/// The number whose hyperbolic tangent is x.
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> atanh(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(atanh(F, x.code(), O));
+}
 /// The error function.
 template <Format F, RoundingOptions O>
 constexpr Number<F, O> erf(Number<F, O> x) noexcept {
   return detail::number<Number<F, O>>(erf(F, x.code(), O));
+}
+/// 1 - erf x
+template <Format F, RoundingOptions O>
+constexpr Number<F, O> erfc(Number<F, O> x) noexcept {
+  return detail::number<Number<F, O>>(erfc(F, x.code(), O));
 }
 /// The cube root.
 template <Format F, RoundingOptions O>

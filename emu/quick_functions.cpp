@@ -32,6 +32,39 @@ double sigmoid_of(Pair w) {
   return (w.high > 0 ? 1 : e) / (1 + e);
 }
 
+constexpr Pair ln_10 = detail::log_pair(10);
+constexpr double infinity = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double all_even = 0x1p53;  ///< from there on all doubles are even integers
+
+/// |x| modulo 2, exactly; |x| < all_even.
+double modulo_two(double x) {
+  const double size = std::fabs(x);
+  return size - 2 * std::floor(0.5 * size);
+}
+/// pi z
+Pair half_turns(double z) {
+  const Pair product = detail::two_product(z, detail::pi.high);
+  return {product.high, product.low + z * detail::pi.low};
+}
+/// sin(pi z) and cos(pi z), 0 <= z <= 1/2; 1/2 - z is exact where it is asked for.
+double sine_of_half_turns(double z) { return z <= 0.25 ? detail::sin_of(half_turns(z)) : detail::cos_of(half_turns(0.5 - z)); }
+double cosine_of_half_turns(double z) {
+  return z <= 0.25 ? detail::cos_of(half_turns(z)) : detail::sin_of(half_turns(0.5 - z));
+}
+
+/// From there on, 1 beside x^2 is too small to count.
+constexpr double only_logarithm = 0x1p28;
+/// ln(2x)
+double log_of_twice(double x) { return log(x) + detail::ln2.high; }
+
+/// e^(-x^2)/sqrt(pi) / (x + (1/2)/(x + 1/(x + (3/2)/(x + ...)))), DLMF 7.9.1, x > 10: what follows the twelfth is below 2^-60.
+double erfc_far(double x) {
+  double fraction = x;
+  for (int n = 12; n >= 1; --n) fraction = x + 0.5 * n / fraction;
+  const Pair square = detail::two_product(x, x);
+  return exp_of({-square.high, -square.low}) * (0.5 * detail::erf_series_near_zero().first.high / fraction);
+}
+
 }  // namespace
 
 detail::Pair detail::gelu_tanh_factor() {
@@ -59,6 +92,71 @@ double exp2(double x) noexcept {
   const double k = detail::nearest_integer(x), rest = x - k;
   const Pair product = detail::two_product(rest, detail::ln2.high);
   return detail::scale_by(exp_of({product.high, product.low + rest * detail::ln2.low}), k);
+}
+
+double exp10(double x) noexcept {
+  if (!(std::fabs(x) < 400)) return exp(2 * x);  // infinite, zero or NaN all the same
+  const Pair product = detail::two_product(x, ln_10.high);
+  return exp_of({product.high, product.low + x * ln_10.low});
+}
+
+double sinpi(double x) noexcept {
+  if (!(std::fabs(x) < infinity)) return not_a_number;
+  const double turns = std::fabs(x) < all_even ? modulo_two(x) : 0, z = turns < 1 ? turns : turns - 1;
+  const double sine = sine_of_half_turns(z <= 0.5 ? z : 1 - z);
+  return sine == 0 ? std::copysign(0, x) : (turns >= 1) != std::signbit(x) ? -sine : sine;
+}
+
+double cospi(double x) noexcept {
+  if (!(std::fabs(x) < infinity)) return not_a_number;
+  const double turns = std::fabs(x) < all_even ? modulo_two(x) : 0, z = turns <= 1 ? turns : 2 - turns;
+  return z <= 0.5 ? cosine_of_half_turns(z) : -cosine_of_half_turns(1 - z);
+}
+
+double tanpi(double x) noexcept { return sinpi(x) / cospi(x); }
+
+/// atan(x/sqrt(1 - x^2)), the square as a pair.
+double asin(double x) noexcept {
+  if (!(std::fabs(x) <= 1)) return not_a_number;
+  const Pair square = detail::two_product(x, x), rest = detail::fast_two_sum(1, -square.high);
+  return atan(x / std::sqrt(rest.high + (rest.low - square.low)));
+}
+
+double acos(double x) noexcept {
+  if (!(std::fabs(x) <= 1)) return not_a_number;
+  return 2 * atan(std::sqrt((1 - x) / (1 + x)));
+}
+
+double asinh(double x) noexcept {
+  const double size = std::fabs(x), square = x * x;
+  if (!(size >= 0x1p-28)) return x;  // x^3/6 < 2^-58 x
+  if (size >= only_logarithm) return std::copysign(log_of_twice(size), x);
+  return std::copysign(log1p(size + square / (1 + std::sqrt(1 + square))), x);
+}
+
+/// x - 1 is exact below 2.
+double acosh(double x) noexcept {
+  if (!(x >= 1)) return not_a_number;
+  if (x >= only_logarithm) return log_of_twice(x);
+  return log1p((x - 1) + std::sqrt((x - 1) * (x + 1)));
+}
+
+double atanh(double x) noexcept {
+  const double size = std::fabs(x);
+  if (size < 0x1p-28 || x != x) return x;  // x^3/3 < 2^-57 x
+  return size > 1 ? not_a_number : std::copysign(0.5 * log1p(2 * size / (1 - size)), x);
+}
+
+/// 2 Phi(-sqrt(2) x), Phi(-t) being e^(-t^2/2) times what is in a table.
+double erfc(double x) noexcept {
+  if (x < 0.5) return 1 - erf(x);
+  if (!(x < 10.5)) return x > 28 ? 0 : x > 0 ? erfc_far(x) : x;  // erfc(28) < 2^-1100
+  const double t = x * 1.4142135623730951, step = detail::nearest_integer(t / detail::normal_tail_step);
+  const double h = t - step * detail::normal_tail_step;
+  const detail::NormalTail& near = detail::normal_tails()[static_cast<std::size_t>(step)];
+  const double factor = near.value.high + (near.value.low + h * detail::polynomial(near.coefficient, h));
+  const Pair square = detail::two_product(x, x);
+  return 2 * (exp_of({-square.high, -square.low}) * factor);
 }
 
 double rsqrt(double x) noexcept { return x > 0 ? 1 / std::sqrt(x) : in_float64(rsqrt, x); }

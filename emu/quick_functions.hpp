@@ -16,7 +16,15 @@ Pair gelu_tanh_factor();  ///< likewise
 
 /// Of the names in emu/elementary.hpp.
 ///@{
+double acos(double x) noexcept;
+double acosh(double x) noexcept;
+double asin(double x) noexcept;
+double asinh(double x) noexcept;
+double atanh(double x) noexcept;
 double cosh(double x) noexcept;
+double cospi(double x) noexcept;
+double erfc(double x) noexcept;
+double exp10(double x) noexcept;
 double exp2(double x) noexcept;
 double gelu(double x) noexcept;
 double gelu_tanh(double x) noexcept;
@@ -25,8 +33,10 @@ double rsqrt(double x) noexcept;
 double sigmoid(double x) noexcept;
 double silu(double x) noexcept;
 double sinh(double x) noexcept;
+double sinpi(double x) noexcept;
 double softplus(double x) noexcept;
 double tan(double x) noexcept;
+double tanpi(double x) noexcept;
 ///@}
 
 }  // namespace ulpscope::emu

@@ -154,7 +154,9 @@ inline constexpr Real128 ln2_128 = two_atanh(one / whole(3));
 template <class = void>
 inline constexpr Real128 one_over_ln2_128 = one / ln2_128<>;
 template <class = void>
-inline constexpr Real128 one_over_ln10_128 = one / (whole(3) * ln2_128<> + two_atanh(one / whole(9)));  // 10 = 8 * 10/8
+inline constexpr Real128 ln10_128 = whole(3) * ln2_128<> + two_atanh(one / whole(9));  // 10 = 8 * 10/8
+template <class = void>
+inline constexpr Real128 one_over_ln10_128 = one / ln10_128<>;
 template <class = void>
 inline constexpr Real128 two_over_root_pi = one.scaled(1) / square_root(half_pi<>.scaled(1));
 
@@ -175,6 +177,17 @@ constexpr Real128 exp2_real(const Real128& x) noexcept {
   if (x.exponent >= 14) return real_power_of_two(x.negative ? vanishing_exponent : -vanishing_exponent);
   const int n = nearest_whole(x);
   return (one + expm1_series((x - whole(n)) * ln2_128<>)).scaled(n);
+}
+
+/// 10^x; exact where that has no more bits than there are here.
+constexpr Real128 exp10_real(const Real128& x, bool& exact) noexcept {
+  constexpr int most = 54;  // 5^54 < 2^126
+  const int n = x.exponent < 6 && !x.negative ? nearest_whole(x) : most + 1;
+  exact = n <= most && compare_magnitudes(whole(n), x) == 0;
+  if (!exact) return exp_real(x * ln10_128<>);
+  Word128 power_of_five = 1;
+  for (int i = 0; i < n; ++i) power_of_five *= 5;
+  return Real128::integer(power_of_five, false).scaled(n);
 }
 
 /// x = m 2^exponent with m in [0.7, 1.4]; x > 0. ln m = 2 atanh((m - 1)/(m + 1)).
@@ -290,6 +303,39 @@ constexpr Real128 atan_real(const Real128& x) noexcept {
   return result.with_sign(x.negative);
 }
 
+/// asin and acos of |x| < 1, from tangents (DLMF 4.23): 1 - x and 1 + x are exact but for a sticky bit. Near 0 by x + x^3/6:
+/// the next term is below 2^-120 of x.
+constexpr Real128 asin_real(const Real128& x) noexcept {
+  if (x.exponent < cubic_exponent) return x + third_of_cube(x).scaled(-1);
+  return atan_real(x / square_root((one - x) * (one + x)));
+}
+constexpr Real128 acos_real(const Real128& x) noexcept { return atan_real(square_root((one - x) / (one + x))).scaled(1); }
+
+/// x = (quarters + rest)/2, |rest| <= 1/2, without any error; quarters modulo 4. The angle of x half turns is rest pi/2 beyond
+/// quarters pi/2. A number of a format has at most 64 bits, so that 2x is a multiple of 4 where x is beyond 2^80.
+struct QuarterTurns {
+  Real128 rest;
+  unsigned quarters;
+};
+constexpr QuarterTurns quarter_turns(const Real128& x) noexcept {
+  const Real128 twice = x.scaled(1);
+  if (twice.exponent < -1) return {twice, 0};
+  if (twice.exponent > 80) return {{}, 0};
+  const int dropped = Real128::leading_bit - twice.exponent;  // bits below the point
+  const Word128 nearest = (twice.significand + (Word128{1} << (dropped - 1))) >> dropped;
+  const auto quarters = static_cast<unsigned>(nearest & 3);
+  return {twice - Real128::integer(nearest, x.negative), x.negative ? 0u - quarters : quarters};
+}
+/// The sine of quarters quarter turns and the rest.
+constexpr Real128 sine_of_turns(const QuarterTurns& in) noexcept {
+  const Real128 angle = in.rest * half_pi<>;
+  const Real128 value = in.quarters % 2 == 0 ? sin_series(angle) : cos_series(angle);
+  return in.quarters % 4 >= 2 ? -value : value;
+}
+constexpr Real128 tangent_of_turns(const QuarterTurns& in) noexcept {
+  return sine_of_turns(in) / sine_of_turns({in.rest, in.quarters + 1});
+}
+
 /// Beyond 1 from the exponential, else sum x^(2k+1)/(2k+1)! and its like (DLMF 4.33.1, 4.33.2).
 constexpr Real128 sinh_real(const Real128& x) noexcept {
   if (x.exponent >= 0) return (exp_real(x) - exp_real(-x)).scaled(-1);
@@ -305,6 +351,24 @@ constexpr Real128 tanh_real(const Real128& x) noexcept {
   const Real128 e = x.exponent < 0 ? expm1_real(magnitude.scaled(1)) : exp_real(magnitude.scaled(1)) + one;
   const Real128 result = x.exponent < 0 ? e / (e + whole(2)) : one - whole(2) / e;
   return result.with_sign(x.negative);
+}
+
+/// The logarithms that they are (DLMF 4.37), of 1 and what is added to it. Near 0 by x - x^3/6 and x + x^3/3.
+constexpr Real128 asinh_real(const Real128& x) noexcept {
+  if (x.exponent < cubic_exponent) return x - third_of_cube(x).scaled(-1);
+  const Real128 magnitude = x.magnitude(), square = x * x;
+  return log1p_real(magnitude + square / (one + square_root(one + square))).with_sign(x.negative);
+}
+/// x > 1
+constexpr Real128 acosh_real(const Real128& x) noexcept {
+  const Real128 above = x - one;
+  return log1p_real(above + square_root(above * (x + one)));
+}
+/// |x| < 1
+constexpr Real128 atanh_real(const Real128& x) noexcept {
+  if (x.exponent < cubic_exponent) return x + third_of_cube(x);
+  const Real128 magnitude = x.magnitude();
+  return log1p_real(magnitude.scaled(1) / (one - magnitude)).scaled(-1).with_sign(x.negative);
 }
 
 /// erf z = 2/sqrt(pi) sum (-1)^n z^(2n+1)/(n! (2n+1)) for |z| < 2, where it cancels 6 bits (DLMF 7.6.1).
@@ -333,7 +397,8 @@ constexpr Real128 erfc_tail(const Real128& z) noexcept {
   return exp_real(-(z * z)) * two_over_root_pi<>.scaled(-1) * below / above;
 }
 constexpr Real128 erfc_real(const Real128& z) noexcept {
-  return !z.negative && z.exponent >= 1 ? erfc_tail(z) : one - erf_series(z);
+  if (z.exponent < 1) return one - erf_series(z);
+  return z.negative ? whole(2) - erfc_tail(z.magnitude()) : erfc_tail(z);
 }
 constexpr Real128 erf_real(const Real128& z) noexcept {
   if (z.exponent < 1) return erf_series(z);

@@ -37,10 +37,13 @@ constexpr Bounds growing(double x, double middle, double end) { return x > 0 ? B
 constexpr Bounds gated(double x) { return x > 0 ? Bounds{x / 2, x} : Bounds{0, -x / 2}; }
 constexpr double at_most_one(double x) { return x < 1 ? x : 1; }
 double size_of(double x) { return std::fabs(x); }
+/// Sines of half turns: whole numbers and halves have 0 and 1 themselves.
+Bounds of_half_turns(double x) { return 2 * x == std::floor(2 * x) ? Bounds{} : Bounds{0, 1}; }
 
 constexpr std::array functions{
     UnaryFunction{"exp", exp, [](double x) { return exp(x); }, [](double x) { return growing(x, 1, HUGE_VAL); }},
     UnaryFunction{"exp2", exp2, [](double x) { return exp2(x); }, [](double x) { return growing(x, 1, HUGE_VAL); }},
+    UnaryFunction{"exp10", exp10, [](double x) { return exp10(x); }, [](double x) { return growing(x, 1, HUGE_VAL); }},
     UnaryFunction{"expm1", expm1, [](double x) { return expm1(x); },
                   [](double x) {
                     return x > 0 ? Bounds{x} : Bounds{0, at_most_one(-x)};
@@ -62,19 +65,35 @@ constexpr std::array functions{
                   }},
     UnaryFunction{"tan", tan, [](double x) { return tan(x); },
                   [](double x) { return Bounds{size_of(x) < 1.5 ? size_of(x) : 0}; }},
+    UnaryFunction{"sinpi", sinpi, [](double x) { return sinpi(x); }, of_half_turns},
+    UnaryFunction{"cospi", cospi, [](double x) { return cospi(x); }, of_half_turns},
+    UnaryFunction{"tanpi", tanpi, [](double x) { return tanpi(x); }},
     UnaryFunction{"sinh", sinh, [](double x) { return sinh(x); }, [](double x) { return Bounds{size_of(x)}; }},
     UnaryFunction{"cosh", cosh, [](double x) { return cosh(x); }, [](double) { return Bounds{1}; }},
     UnaryFunction{"tanh", tanh, [](double x) { return tanh(x); },
                   [](double x) {
                     return Bounds{0, at_most_one(size_of(x))};
                   }},
+    UnaryFunction{"asin", asin, [](double x) { return asin(x); }, [](double x) { return Bounds{size_of(x)}; }},
+    UnaryFunction{"acos", acos, [](double x) { return acos(x); }},
     UnaryFunction{"atan", atan, [](double x) { return atan(x); },
                   [](double x) {
                     return Bounds{0, size_of(x)};
                   }},
+    UnaryFunction{"asinh", asinh, [](double x) { return asinh(x); },
+                  [](double x) {
+                    return Bounds{0, size_of(x)};
+                  }},
+    UnaryFunction{"acosh", acosh, [](double x) { return acosh(x); }},
+    UnaryFunction{"atanh", atanh, [](double x) { return atanh(x); },
+                  [](double x) { return Bounds{.above = size_of(x), .is_finite = size_of(x) != 1}; }},
     UnaryFunction{"erf", erf, [](double x) { return erf(x); },
                   [](double) {
                     return Bounds{0, 1};
+                  }},
+    UnaryFunction{"erfc", erfc, [](double x) { return erfc(x); },
+                  [](double x) {
+                    return x > 0 ? Bounds{0, 1} : Bounds{1, 2};
                   }},
     UnaryFunction{"sqrt", square_root, [](double x) { return std::sqrt(x); }},
     UnaryFunction{"rsqrt", rsqrt, [](double x) { return rsqrt(x); }},

@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import math
 import os
 import pathlib
 import struct
@@ -50,6 +51,31 @@ class Faults(unittest.TestCase):
         self.assertEqual(check("scalar", *HALF, "--signature", "scalar")[0], 0)
         self.assertEqual(check("scalar_of_float", *SINGLE, "--signature", "scalar_float")[0], 0)
         self.assertEqual(check("square_root", "--from", "fp16", "--op", "sqrt")[0], 0)
+
+    def test_functions_of_every_half(self):
+        def of_half_turns(x):  # the sine of pi x, by what is exact: x less the nearest whole number
+            near = round(x)
+            return math.copysign(0, x) if x == near else (-1 if near % 2 else 1) * math.sin(math.pi * (x - near))
+
+        def half(function, x):
+            try:
+                return struct.pack("<e", function(x))
+            except OverflowError:
+                return struct.pack("<e", math.inf)
+            except ValueError:  # poles, and what is no argument
+                return struct.pack("<e", math.copysign(math.inf, x) if function == math.atanh and abs(x) == 1 else math.nan)
+
+        functions = {"acos": math.acos, "acosh": math.acosh, "asin": math.asin, "asinh": math.asinh, "atanh": math.atanh,
+                     "erfc": math.erfc, "exp10": lambda x: 10.0 ** x, "sinpi": of_half_turns}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, function in functions.items():
+                numbers = struct.unpack("<65536e", struct.pack("<65536H", *range(65536)))
+                codes = b"".join(half(function, x) if math.isfinite(x) or name != "sinpi" else b"\x00\x7e" for x in numbers)
+                pathlib.Path(folder, "dump").write_bytes(codes)
+                code, out, err = run("--dump", "dump", "--from", "fp16", "--op", name, "--csv", cwd=folder)
+                self.assertEqual(code, 0, name + out + err)
+                pathlib.Path(folder, "dump").write_bytes(codes[:2 * 0x3800] + b"\x34\x12" + codes[2 * 0x3801:])  # of 1/2
+                self.assertEqual(run("--dump", "dump", "--from", "fp16", "--op", name, cwd=folder)[0], 1)
 
     def test_truncation(self):
         row = self.only("truncates", "rounding_mode", "toward_zero", *HALF)

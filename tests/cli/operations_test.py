@@ -103,7 +103,7 @@ class Operations(unittest.TestCase):
 
     def test_elementwise(self):
         x = self.drawn("x.npy", "6x32", 1)
-        for name, function in (("exp", math.exp), ("tanh", math.tanh), ("erf", math.erf)):
+        for name, function in (("exp", math.exp), ("tanh", math.tanh), ("erf", math.erf), ("erfc", math.erfc), ("asinh", math.asinh)):
             self.check("elementwise", [name, "x.npy"], (6, 32), [function(v) for v in x])
 
     def test_attention(self):

@@ -65,6 +65,7 @@ void require_correct(const Case& c) {
 
 constexpr Case all_cases[] = {{"exp", Op::exp, emu::exp},
                               {"exp2", Op::exp2, emu::exp2},
+                              {"exp10", Op::exp10, emu::exp10},
                               {"expm1", Op::expm1, emu::expm1},
                               {"log", Op::log, emu::log},
                               {"log2", Op::log2, emu::log2},
@@ -77,6 +78,15 @@ constexpr Case all_cases[] = {{"exp", Op::exp, emu::exp},
                               {"cosh", Op::cosh, emu::cosh},
                               {"tanh", Op::tanh, emu::tanh},
                               {"atan", Op::atan, emu::atan},
+                              {"asin", Op::asin, emu::asin},
+                              {"acos", Op::acos, emu::acos},
+                              {"asinh", Op::asinh, emu::asinh},
+                              {"acosh", Op::acosh, emu::acosh},
+                              {"atanh", Op::atanh, emu::atanh},
+                              {"sinpi", Op::sinpi, emu::sinpi},
+                              {"cospi", Op::cospi, emu::cospi},
+                              {"tanpi", Op::tanpi, emu::tanpi},
+                              {"erfc", Op::erfc, emu::erfc},
                               {"erf", Op::erf, emu::erf},
                               {"rsqrt", Op::rsqrt, emu::rsqrt},
                               {"cbrt", Op::cbrt, emu::cbrt},
@@ -92,6 +102,7 @@ constexpr Case all_cases[] = {{"exp", Op::exp, emu::exp},
   }
 FUNCTION_TEST(exp)
 FUNCTION_TEST(exp2)
+FUNCTION_TEST(exp10)
 FUNCTION_TEST(expm1)
 FUNCTION_TEST(log)
 FUNCTION_TEST(log2)
@@ -104,7 +115,16 @@ FUNCTION_TEST(sinh)
 FUNCTION_TEST(cosh)
 FUNCTION_TEST(tanh)
 FUNCTION_TEST(atan)
+FUNCTION_TEST(sinpi)
+FUNCTION_TEST(cospi)
+FUNCTION_TEST(tanpi)
+FUNCTION_TEST(asin)
+FUNCTION_TEST(acos)
+FUNCTION_TEST(asinh)
+FUNCTION_TEST(acosh)
+FUNCTION_TEST(atanh)
 FUNCTION_TEST(erf)
+FUNCTION_TEST(erfc)
 FUNCTION_TEST(rsqrt)
 FUNCTION_TEST(cbrt)
 FUNCTION_TEST(sigmoid)
@@ -161,9 +181,12 @@ TEST_CASE("values of functions err by less than 2^-100 before they are rounded",
                             {"tan", d::tan_real, mpfr_tan, -1e3, 1e3},      {"atan", d::atan_real, mpfr_atan, -50, 50},
                             {"sinh", d::sinh_real, mpfr_sinh, -50, 50},     {"cosh", d::cosh_real, mpfr_cosh, -50, 50},
                             {"tanh", d::tanh_real, mpfr_tanh, -20, 20},     {"erf", d::erf_real, mpfr_erf, -6, 6},
-                            {"erfc", d::erfc_real, mpfr_erfc, -3, 27},      {"log2", d::log2_real, mpfr_log2, 0, 4},
+                            {"erfc", d::erfc_real, mpfr_erfc, -9, 27},      {"log2", d::log2_real, mpfr_log2, 0, 4},
                             {"exp2", d::exp2_real, mpfr_exp2, -1000, 1000}, {"log", d::log_real, mpfr_log, 1, 0.9},
-                            {"log2", d::log2_real, mpfr_log2, 1, 0.9}};  // just below 1, too
+                            {"log2", d::log2_real, mpfr_log2, 1, 0.9},  // just below 1, too
+                            {"asin", d::asin_real, mpfr_asin, -1, 1},       {"acos", d::acos_real, mpfr_acos, -1, 1},
+                            {"acos", d::acos_real, mpfr_acos, 1, -1},       {"asinh", d::asinh_real, mpfr_asinh, -1e9, 1e9},
+                            {"acosh", d::acosh_real, mpfr_acosh, 1, 1e9},   {"atanh", d::atanh_real, mpfr_atanh, -1, 1}};
   std::mt19937_64 random(2);
   oracle::Number computed(200), exact(200), argument(200);
   for (const Kernel& kernel : kernels) {

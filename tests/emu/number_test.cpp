@@ -336,6 +336,7 @@ TEST_CASE("elementary functions of a Number are those of its code, in the type's
     using Function = Result (*)(Format, Code, const RoundingOptions&, std::uint32_t);
     CHECK(matches(exp(x), Function{exp}));
     CHECK(matches(exp2(x), Function{exp2}));
+    CHECK(matches(exp10(x), Function{exp10}));
     CHECK(matches(expm1(x), Function{expm1}));
     CHECK(matches(log(x), Function{log}));
     CHECK(matches(log2(x), Function{log2}));
@@ -344,11 +345,20 @@ TEST_CASE("elementary functions of a Number are those of its code, in the type's
     CHECK(matches(sin(x), Function{sin}));
     CHECK(matches(cos(x), Function{cos}));
     CHECK(matches(tan(x), Function{tan}));
+    CHECK(matches(sinpi(x), Function{sinpi}));
+    CHECK(matches(cospi(x), Function{cospi}));
+    CHECK(matches(tanpi(x), Function{tanpi}));
     CHECK(matches(sinh(x), Function{sinh}));
     CHECK(matches(cosh(x), Function{cosh}));
     CHECK(matches(tanh(x), Function{tanh}));
+    CHECK(matches(asin(x), Function{asin}));
+    CHECK(matches(acos(x), Function{acos}));
     CHECK(matches(atan(x), Function{atan}));
+    CHECK(matches(asinh(x), Function{asinh}));
+    CHECK(matches(acosh(x), Function{acosh}));
+    CHECK(matches(atanh(x), Function{atanh}));
     CHECK(matches(erf(x), Function{erf}));
+    CHECK(matches(erfc(x), Function{erfc}));
     CHECK(matches(cbrt(x), Function{cbrt}));
     CHECK(matches(rsqrt(x), Function{rsqrt}));
     CHECK(matches(sigmoid(x), Function{sigmoid}));

@@ -57,6 +57,7 @@ std::optional<long double> in_long_double(std::string_view name, float argument)
   const long double x = argument, root_half = std::sqrt(0.5L), pi = 4 * std::atan(1.0L);
   if (name == "exp") return std::exp(x);
   if (name == "exp2") return std::exp2(x);
+  if (name == "exp10") return std::pow(10.0L, x);
   if (name == "expm1") return std::expm1(x);
   if (name == "log") return std::log(x);
   if (name == "log2") return std::log2(x);
@@ -68,7 +69,20 @@ std::optional<long double> in_long_double(std::string_view name, float argument)
   if (name == "sinh") return std::sinh(x);
   if (name == "cosh") return std::cosh(x);
   if (name == "tanh") return std::tanh(x);
+  const long double rest = x - std::nearbyint(x);  // of half turns; odd whole numbers before it change the sign
+  const bool is_odd = std::nearbyint(x) / 2 != std::nearbyint(std::nearbyint(x) / 2);
+  const long double sine = (is_odd ? -1 : 1) * std::sin(pi * rest),
+                    cosine = (is_odd ? -1 : 1) * std::sin(pi * (0.5L - std::fabs(rest)));
+  if (name == "sinpi") return sine;
+  if (name == "cospi") return cosine;
+  if (name == "tanpi" && cosine != 0) return sine / cosine;
+  if (name == "asin") return std::asin(x);
+  if (name == "acos") return std::acos(x);
   if (name == "atan") return std::atan(x);
+  if (name == "asinh") return std::asinh(x);
+  if (name == "acosh") return std::acosh(x);
+  if (name == "atanh") return std::atanh(x);
+  if (name == "erfc") return std::erfc(x);
   if (name == "erf") return std::erf(x);
   if (name == "sqrt") return std::sqrt(x);
   if (name == "cbrt") return std::cbrt(x);

@@ -242,5 +242,5 @@ BLOCKS = ["block:n=16,f=25,out=rz", "block:n=4,f=13", "block:n=12,f=17,out=rz,le
 RULES = ["bound", "assert_close", "allclose:rtol=1e-05,atol=1e-08", "calc_diff:0.001", "cosine:0.999", "sqnr:25", "frobenius:0.01",
          "ulp:1", "matched_ratio:rtol=0.85,atol=0.1,ratio=0.925", "bitwise", "nmse:0.0005", "mean_rel:0.01", "pcc:0.99", "rms_rel:0.004",
          "allclose:rtol=0.01,atol=0.01*sqrt(K),relative_to=larger,terms=greater,nan=equal,ratio=0.99"]
-FUNCTIONS = ("atan cbrt cos cosh erf exp exp2 expm1 gelu gelu_tanh log log10 log1p log2 rcp relu rsqrt sigmoid silu sin sinh softplus sqrt "
-             "tan tanh").split()
+FUNCTIONS = ("acos acosh asin asinh atan atanh cbrt cos cosh cospi erf erfc exp exp10 exp2 expm1 gelu gelu_tanh log log10 log1p log2 rcp relu rsqrt "
+             "sigmoid silu sin sinh sinpi softplus sqrt tan tanh tanpi").split()

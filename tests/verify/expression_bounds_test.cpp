@@ -97,6 +97,7 @@ TEST_CASE("a result that overflows is the infinity of its sign", "[verify][expre
     CHECK(passes(formula, inputs, {not_a_number}) == undefined);
   };
   check("cosh(z)", true, false, false);
+  check("exp10(z)", true, false, false);
   check("x * x", true, false, false);
   check("x * y", false, true, false);
   check("x - y", true, false, false);

@@ -331,8 +331,9 @@ class Drawn {
         return "(" + a + sign + text(depth - 1) + ")";
       }
       case 1: {
-        const std::string f = one_of({"exp", "tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "erf", "softplus", "relu", "sin",
-                                      "atan", "expm1", "abs", "cos", "square", "sinh", "cosh", "exp2"});
+        const std::string f =
+            one_of({"exp",  "tanh",  "sigmoid", "silu", "gelu",   "gelu_tanh", "erf",  "softplus", "relu",  "sin",
+                    "atan", "expm1", "abs",     "cos",  "square", "sinh",      "cosh", "exp2",     "asinh", "erfc"});
         return f + "(" + a + ")";
       }
       case 2: {

@@ -13,6 +13,7 @@
 #include "emu/decode.hpp"
 #include "emu/elementary.hpp"
 #include "emu/encode.hpp"
+#include "verify/expressions/function_slopes.hpp"
 #include "verify/operations/elementwise_functions.hpp"
 
 namespace {
@@ -37,6 +38,11 @@ std::vector<double> arguments() {
     for (const double reach : {0.01, 1.0, 6.0, 40.0, 760.0, 1100.0}) out.push_back((2 * unit - 1) * reach);
     out.push_back(static_cast<double>(static_cast<float>((2 * unit - 1) * 8)));
     both(std::ldexp(1 + unit, -static_cast<int>(random() % 80)));
+    if (i % 4 != 0) continue;
+    // Beside whole numbers and halves, where functions of half turns are 0 or infinite, and the ends of domains are.
+    both(static_cast<double>(random() % 9) / 2 + std::ldexp(unit, -static_cast<int>(random() % 60)));
+    both(static_cast<double>(random() % 9) / 2 - std::ldexp(unit, -static_cast<int>(random() % 60)));
+    out.push_back(std::nearbyint(std::ldexp(unit, static_cast<int>(random() % 60))) / 2);
   }
   for (const double x : {0.25,
                          0.5,
@@ -75,7 +81,20 @@ std::vector<double> arguments() {
                          0x1p-54,
                          0x1p-1022,
                          0x1p-1074,
-                         1e300})
+                         1e300,
+                         0.75,
+                         1.5,
+                         2.5,
+                         10.5,
+                         26.5,
+                         28.0,
+                         0x1p-27,
+                         0x1p-28,
+                         0x1p28,
+                         307.6526555685888,
+                         308.2547155599167,
+                         323.3062153431158,
+                         400.0})
     both(x);
   return out;
 }
@@ -98,6 +117,16 @@ double in_float64(emu::Result (*function)(emu::Format, emu::Code, const emu::Rou
 }
 
 double reference(std::string_view name, double x) {
+  if (name == "acos") return in_float64(emu::acos, x);
+  if (name == "acosh") return in_float64(emu::acosh, x);
+  if (name == "asin") return in_float64(emu::asin, x);
+  if (name == "asinh") return in_float64(emu::asinh, x);
+  if (name == "atanh") return in_float64(emu::atanh, x);
+  if (name == "cospi") return in_float64(emu::cospi, x);
+  if (name == "erfc") return in_float64(emu::erfc, x);
+  if (name == "exp10") return in_float64(emu::exp10, x);
+  if (name == "sinpi") return in_float64(emu::sinpi, x);
+  if (name == "tanpi") return in_float64(emu::tanpi, x);
   if (name == "atan") return in_float64(emu::atan, x);
   if (name == "cbrt") return in_float64(emu::cbrt, x);
   if (name == "cosh") return in_float64(emu::cosh, x);
@@ -141,6 +170,32 @@ TEST_CASE("quick values of functions are within their radius of the exact ones",
   }
 }
 
+TEST_CASE("no function moves more than its slope says", "[verify]") {
+  std::mt19937_64 random(8);
+  const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  for (const Function& f : verify::functions()) {
+    INFO(f.name);
+    const verify::Slope slope = verify::slope_of(f.name);
+    REQUIRE(slope != nullptr);
+    int bounded = 0;
+    for (int i = 0; i < 400; ++i) {
+      const double size = std::ldexp(1 + unit(), static_cast<int>(random() % 12) - 8), x = i % 2 == 0 ? size : -size;
+      const double reach = std::ldexp(unit(), -static_cast<int>(random() % 30)), most = slope(x, reach);
+      if (std::isinf(most)) continue;
+      ++bounded;
+      // Differences of neighbouring points, the ends too.
+      for (int k = -4; k < 4; ++k) {
+        const Real a = Real(x) + Real(reach) * k / 4, b = Real(x) + Real(reach) * (k + 1) / 4;
+        const Real moved = abs(f.precise(b) - f.precise(a));
+        CAPTURE(x, reach, k, most);
+        REQUIRE(!isnan(moved));
+        REQUIRE(moved <= Real(most) * (b - a) * (1 + Real(0x1p-40)));
+      }
+    }
+    CHECK(bounded > 50);
+  }
+}
+
 TEST_CASE("quick values of functions are the slow ones at zeros, infinities and NaN", "[verify]") {
   for (const Function& f : verify::functions()) {
     for (const double x : {0.0, -0.0, inf, -inf, std::numeric_limits<double>::quiet_NaN(), -1.0, -2.0, 1.0}) {
@@ -169,6 +224,13 @@ TEST_CASE("functions of the zeros are those of IEEE 754 in 200 digits", "[verify
   CHECK(precise("rsqrt", 0.0) == inf);
   CHECK(precise("rcp", -0.0) == -inf);
   CHECK(precise("rcp", 0.0) == inf);
+  CHECK(precise("sinpi", 2) == 0);
+  CHECK(!std::signbit(precise("sinpi", 3)));
+  CHECK(std::signbit(precise("sinpi", -3)));
+  CHECK(precise("cospi", -2.5) == 0);
+  CHECK(!std::signbit(precise("cospi", -2.5)));
+  CHECK(precise("tanpi", 2.5) == inf);  // n + 1/2 for even n, for odd n -infinity
+  CHECK(precise("tanpi", -0.5) == -inf);
   CHECK(precise("log", -0.0) == -inf);
   CHECK(precise("log2", 0.0) == -inf);
 }

@@ -81,13 +81,44 @@ double reciprocal(double x) { return 1 / x; }
 double rectified(double x) { return x > 0 || std::isnan(x) ? x : 0; }
 Real rectified(const Real& x) { return x > 0 ? x : Real(0); }
 
+const Real& pi() { return boost::math::constants::pi<Real>(); }
+/// x less the nearest whole number, which is odd or not: both are exact.
+struct HalfTurns {
+  Real rest;
+  bool is_odd;
+};
+HalfTurns half_turns(const Real& x) {
+  const Real whole = in_mpfr<mpfr_rint>(x), half = whole / 2;
+  return {x - whole, half != in_mpfr<mpfr_rint>(half)};
+}
+/// IEEE 754-2019, 9.2.1: the zeros have the sign of x, those of the cosine are +0.
+Real sine_of_half_turns(const Real& x) {
+  const HalfTurns in = half_turns(x);
+  if (in.rest == 0) return x < 0 || mpfr_signbit(x.backend().data()) ? Real(-0.0) : Real(0);
+  return in.is_odd ? Real(-sin(pi() * in.rest)) : sin(pi() * in.rest);
+}
+Real cosine_of_half_turns(const Real& x) {
+  const HalfTurns in = half_turns(x);
+  if (abs(in.rest) == Real(0.5)) return 0;
+  return in.is_odd ? Real(-cos(pi() * in.rest)) : cos(pi() * in.rest);
+}
+Real tangent_of_half_turns(const Real& x) { return sine_of_half_turns(x) / cosine_of_half_turns(x); }
+
 constexpr std::array all{
+    Function{"acos", [](double x) { return emu::acos(x); }, in_mpfr<mpfr_acos>},
+    Function{"acosh", [](double x) { return emu::acosh(x); }, in_mpfr<mpfr_acosh>},
+    Function{"asin", [](double x) { return emu::asin(x); }, in_mpfr<mpfr_asin>},
+    Function{"asinh", [](double x) { return emu::asinh(x); }, in_mpfr<mpfr_asinh>},
     Function{"atan", [](double x) { return emu::atan(x); }, in_mpfr<mpfr_atan>},
+    Function{"atanh", [](double x) { return emu::atanh(x); }, in_mpfr<mpfr_atanh>},
     Function{"cbrt", [](double x) { return emu::cbrt(x); }, in_mpfr<mpfr_cbrt>},
     Function{"cos", [](double x) { return emu::cos(x); }, in_mpfr<mpfr_cos>},
     Function{"cosh", [](double x) { return emu::cosh(x); }, in_mpfr<mpfr_cosh>},
+    Function{"cospi", [](double x) { return emu::cospi(x); }, cosine_of_half_turns},
     Function{"erf", [](double x) { return emu::erf(x); }, in_mpfr<mpfr_erf>},
+    Function{"erfc", [](double x) { return emu::erfc(x); }, in_mpfr<mpfr_erfc>},
     Function{"exp", [](double x) { return emu::exp(x); }, in_mpfr<mpfr_exp>},
+    Function{"exp10", [](double x) { return emu::exp10(x); }, in_mpfr<mpfr_exp10>},
     Function{"exp2", [](double x) { return emu::exp2(x); }, in_mpfr<mpfr_exp2>},
     Function{"expm1", [](double x) { return emu::expm1(x); }, in_mpfr<mpfr_expm1>},
     Function{"gelu", [](double x) { return emu::gelu(x); }, gelu, of_gelu},
@@ -103,10 +134,12 @@ constexpr std::array all{
     Function{"silu", [](double x) { return emu::silu(x); }, [](const Real& x) { return Real(x * sigmoid(x)); }, of_silu},
     Function{"sin", [](double x) { return emu::sin(x); }, in_mpfr<mpfr_sin>},
     Function{"sinh", [](double x) { return emu::sinh(x); }, in_mpfr<mpfr_sinh>},
+    Function{"sinpi", [](double x) { return emu::sinpi(x); }, sine_of_half_turns},
     Function{"softplus", [](double x) { return emu::softplus(x); }, softplus, of_softplus},
     Function{"sqrt", [](double x) { return std::sqrt(x); }, in_mpfr<mpfr_sqrt>},
     Function{"tan", [](double x) { return emu::tan(x); }, in_mpfr<mpfr_tan>},
     Function{"tanh", [](double x) { return emu::tanh(x); }, in_mpfr<mpfr_tanh>},
+    Function{"tanpi", [](double x) { return emu::tanpi(x); }, tangent_of_half_turns},
 };
 
 }  // namespace
