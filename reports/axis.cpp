@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 
+#include "emu/error.hpp"
 #include "emu/math.hpp"
 
 namespace ulpscope::reports {
@@ -18,6 +20,16 @@ double power_of_ten(int exponent) {
   double power = 1;
   for (int i = 0; i < std::abs(exponent); ++i) power *= 10;
   return exponent < 0 ? 1 / power : power;
+}
+
+/// Of a decade beyond those that double holds, too.
+std::string decade_text(int decade) {
+  constexpr int far = 300;
+  return std::abs(decade) > far ? fmt::format("1e{}", decade) : tick_text(power_of_ten(decade));
+}
+
+[[noreturn]] void refuse(double low, double high) {
+  throw Error(fmt::format("no axis can show numbers from {:g} to {:g}", low, high));
 }
 
 }  // namespace
@@ -34,9 +46,12 @@ std::string tick_text(double value) {
 }
 
 Axis log10_axis(double least, double most, int most_ticks) {
-  const int first = static_cast<int>(std::floor(emu::log10(least))), last = static_cast<int>(std::ceil(emu::log10(most)));
+  if (!(least > 0 && least <= most && std::isfinite(most))) refuse(least, most);
+  constexpr int far = 300;  // decades whose neighbours are numbers, too
+  const int first = static_cast<int>(std::floor(emu::log10(least))), up = static_cast<int>(std::ceil(emu::log10(most)));
+  const int last = first < -far || up > far ? std::max(up, first + 1) : up;
   Axis axis;
-  if (last - first <= 2) {
+  if (last - first <= 2 && first >= -far && last <= far) {
     constexpr std::array steps{1, 2, 5};
     std::vector<double> values;
     for (int decade = first; decade <= last + 1; ++decade)
@@ -50,13 +65,15 @@ Axis log10_axis(double least, double most, int most_ticks) {
     int low = first;
     while ((last - low) % step != 0) --low;
     for (int decade = low; decade <= last; decade += step)
-      axis.ticks.push_back({static_cast<double>(decade), tick_text(power_of_ten(decade))});
+      axis.ticks.push_back({static_cast<double>(decade), decade_text(decade)});
   }
   axis.low = axis.ticks.front().at, axis.high = axis.ticks.back().at;
   return axis;
 }
 
 Axis linear_axis(double low, double high, int most_ticks) {
+  constexpr double least = 1e-300;  // of a difference: its ticks' decade is one whose power of ten is a number
+  if (!(high - low >= least && std::isfinite(high - low))) refuse(low, high);
   Axis axis{.low = low, .high = high};
   const int decade = static_cast<int>(std::floor(emu::log10((high - low) / most_ticks)));
   for (const int digit : {1, 2, 5, 10}) {
@@ -68,7 +85,8 @@ Axis linear_axis(double low, double high, int most_ticks) {
     const double below = std::floor(low / step_at(1)), above = std::ceil(high / step_at(1));
     if (low - step_at(below) < step_at(0.5)) axis.low = step_at(below);
     if (step_at(above) - high < step_at(0.5)) axis.high = step_at(above);
-    for (int i = 0; i <= above - below; ++i) {
+    const double last = std::min(above - below, most_ticks + 1.0);  // fewer, but where all are too near to count
+    for (int i = 0; i <= last; ++i) {
       const double tick = step_at(below + i);
       if (tick >= axis.low && tick <= axis.high) axis.ticks.push_back({tick, tick_text(tick)});
     }
@@ -78,6 +96,8 @@ Axis linear_axis(double low, double high, int most_ticks) {
 }
 
 Axis whole_axis(double low, double high, int most_ticks) {
+  constexpr double most = 1 << 30;  // what is a step beyond is an int, too
+  if (!(low >= -most && high <= most)) refuse(low, high);
   Axis axis{.low = low, .high = high};
   int step = 1;
   while ((high - low) / step > most_ticks) step *= 2;

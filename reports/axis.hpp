@@ -24,12 +24,15 @@ struct Axis {
 };
 
 /// Of decimal logarithms: from a tick at or below `least` to one at or above `most`, both positive; about `most_ticks` of them.
+/// @throws ulpscope::Error where they are not, or not finite
 Axis log10_axis(double least, double most, int most_ticks);
 
 /// From `low` to `high`, or to a tick that is near: ticks at multiples of 1, 2 or 5 times a power of ten, about `most_ticks`.
+/// @throws ulpscope::Error unless high - low is finite and at least 1e-300
 Axis linear_axis(double low, double high, int most_ticks);
 
 /// Of binary exponents or other whole numbers from `low` to `high`: ticks at multiples of 1, 2, 4, ... `most_ticks` at most.
+/// @throws ulpscope::Error where they are beyond 2^30
 Axis whole_axis(double low, double high, int most_ticks);
 
 /// A number on an axis: `0.002`, `1e-7`.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,11 @@ class Columns {
     if (const auto* const count = std::get_if<std::int64_t>(&found)) return static_cast<double>(*count);
     if (const auto* const value = std::get_if<double>(&found)) return *value;
     return std::nan("");
+  }
+  /// Its count; 0 where it holds anything else.
+  std::int64_t count(const std::vector<Cell>& row, std::string_view name) const {
+    const auto* const found = std::get_if<std::int64_t>(&cell(row, name));
+    return found == nullptr ? 0 : *found;
   }
 
  private:

@@ -12,7 +12,8 @@
 
 namespace ulpscope::reports {
 
-/// None of a figure that has nothing to show. A heat map's are those of its file: a page shows it as a table.
+/// None of a figure that has nothing to show. A heat map's are those of its file: a page shows it as a table. @throws
+/// ulpscope::Error that names the figure where no axis can show its numbers
 std::vector<Drawing> draw(const Figure& figure);
 
 ///@{

@@ -71,7 +71,7 @@ struct Steps {
     std::size_t colour = 0;   ///< as palette::of_format()
     bool stairs = false;      ///< a value holds until the next one
     bool listed = true;       ///< in the legend
-    std::vector<double> x{};  ///< ascending
+    std::vector<double> x{};  ///< ascending; what is not finite is not drawn
     std::vector<double> y{};  ///< as x; what has no place on the axis is not drawn
   };
   /// Values from `low` to `high` are safe; infinite ends reach the edge of the drawing, and where one is NaN there is no band.

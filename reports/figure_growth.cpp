@@ -20,7 +20,8 @@ constexpr double left = 52, right = 18, top = 26, panel_height = 210, legend_lin
 Svg::Shape shape_of(Growth::Marker marker) { return static_cast<Svg::Shape>(marker); }
 static_assert(static_cast<int>(Growth::Marker::cross) == static_cast<int>(Svg::Shape::cross));
 
-bool drawn(double y) { return y > 0 && std::isfinite(y); }
+/// On either axis.
+bool drawn(double value) { return value > 0 && std::isfinite(value); }
 
 Svg::Pen pen_of(const Growth::Line& line) {
   constexpr std::string_view dashes[] = {"", "8 4", "2 4", "8 3 2 3", "16 4", "8 3 2 3 2 3"};
@@ -38,11 +39,14 @@ Axis y_axis(const Growth& growth) {
 }
 
 Axis x_axis(const Growth& growth) {
-  const double low = emu::log2(growth.x.front()), high = emu::log2(growth.x.back());
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double x : growth.x)
+    if (drawn(x)) low = std::min(low, emu::log2(x)), high = std::max(high, emu::log2(x));
   const double margin = std::max(0.25, (high - low) / 40);
   Axis axis{.low = low - margin, .high = high + margin, .from = left, .to = drawing_width - right};
   const std::size_t step = 1 + (growth.x.size() - 1) / 6;
-  for (std::size_t i = 0; i < growth.x.size(); i += step) axis.ticks.push_back({emu::log2(growth.x[i]), shortest(growth.x[i])});
+  for (std::size_t i = 0; i < growth.x.size(); i += step)
+    if (drawn(growth.x[i])) axis.ticks.push_back({emu::log2(growth.x[i]), shortest(growth.x[i])});
   return axis;
 }
 
@@ -50,7 +54,7 @@ Axis x_axis(const Growth& growth) {
 std::vector<std::vector<Point>> pieces(const Growth& growth, const std::vector<double>& values, const Axis& x, const Axis& y) {
   std::vector<std::vector<Point>> all(1);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (drawn(values[i]))
+    if (drawn(values[i]) && drawn(growth.x[i]))
       all.back().push_back({x.at(emu::log2(growth.x[i])), y.at(emu::log10(values[i]))});
     else if (!all.back().empty())
       all.emplace_back();
@@ -72,7 +76,7 @@ Drawing panel(const Growth& growth, std::size_t index) {
     svg.curve(pen_of(line), pieces(growth, values, x, y), line.name);
     std::vector<Svg::Dot> dots;
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (drawn(values[i]))
+      if (drawn(values[i]) && drawn(growth.x[i]))
         dots.push_back({{x.at(emu::log2(growth.x[i])), y.at(emu::log10(values[i]))},
                         fmt::format("{}: {:.3g} at {}", line.name, values[i], shortest(growth.x[i]))});
     svg.dots(palette::of_format(line.colour).light, shape_of(line.marker), line.dash == Growth::Dash::dotted ? 2.2 : 3, dots);
@@ -98,7 +102,7 @@ Drawing legend(const Growth& growth) {
 }  // namespace
 
 std::vector<Drawing> draw(const Growth& growth) {
-  if (growth.x.empty() || growth.lines.empty()) return {};
+  if (std::none_of(growth.x.begin(), growth.x.end(), drawn) || growth.lines.empty()) return {};
   std::vector<Drawing> all;
   for (std::size_t i = 0; i < growth.panels.size(); ++i) all.push_back(panel(growth, i));
   if (!all.empty()) all.push_back(legend(growth));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "emu/error.hpp"
 #include "reports/draw.hpp"
 
 namespace ulpscope::reports {
@@ -56,7 +57,11 @@ std::string short_number(double value) {
 }  // namespace detail
 
 std::vector<Drawing> draw(const Figure& figure) {
-  return std::visit([](const auto& data) { return draw(data); }, figure.data);
+  try {
+    return std::visit([](const auto& data) { return draw(data); }, figure.data);
+  } catch (const Error& wrong) {
+    throw Error("figure '" + figure.name + "': " + wrong.what());
+  }
 }
 
 }  // namespace ulpscope::reports

@@ -37,7 +37,8 @@ struct Extent {
 Extent extent_of_steps(const Steps& steps) {
   Extent extent;
   for (const Steps::Line& line : steps.lines)
-    for (const double x : line.x) extent.add(x);
+    for (const double x : line.x)
+      if (std::isfinite(x)) extent.add(x);
   return extent;
 }
 
@@ -57,7 +58,8 @@ Axis y_axis(const Steps& steps) {
   switch (steps.axis) {
     case Steps::Axis::linear: return linear_axis(extent.low, extent.high, 8);
     case Steps::Axis::log10: {
-      const auto ten_to = [](double x) { return emu::exp(x * 2.302585092994046); };
+      using Real = std::numeric_limits<double>;
+      const auto ten_to = [](double x) { return std::clamp(emu::exp(x * 2.302585092994046), Real::denorm_min(), Real::max()); };
       return log10_axis(ten_to(extent.low), ten_to(extent.high), 8);
     }
     case Steps::Axis::log2: break;
@@ -72,7 +74,8 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
   constexpr std::size_t kept = 4;
   std::vector<Point> all;
   for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
-    while (end < points.size() && std::floor(points[end].x) == std::floor(points[begin].x)) ++end;
+    do ++end;
+    while (end < points.size() && std::floor(points[end].x) == std::floor(points[begin].x));
     if (end - begin <= kept) {
       all.insert(all.end(), points.begin() + static_cast<std::ptrdiff_t>(begin),
                  points.begin() + static_cast<std::ptrdiff_t>(end));
@@ -94,6 +97,7 @@ std::vector<std::vector<Point>> pieces(const Steps& steps, const Steps::Line& li
   std::vector<std::vector<Point>> all(1);
   for (std::size_t i = 0; i < line.x.size(); ++i) {
     const auto at = placed(steps.axis, line.y[i]);
+    if (!std::isfinite(line.x[i])) continue;
     if (!at) {
       if (!all.back().empty()) all.emplace_back();
       continue;
@@ -124,6 +128,7 @@ std::vector<Box> band_of(const Steps& steps, const Axis& x, const Axis& y, doubl
   for (std::size_t i = 0; i < band.x.size(); ++i) {
     if (std::isnan(band.low[i]) || std::isnan(band.high[i]) || band.low[i] > band.high[i]) continue;
     const double from = x.at(band.x[i]), to = x.at(i + 1 < band.x.size() ? band.x[i + 1] : last_step);
+    if (!std::isfinite(from) || !std::isfinite(to)) continue;
     const double upper = edge(steps, y, band.high[i]), lower = edge(steps, y, band.low[i]);
     if (lower <= upper) continue;
     if (!boxes.empty()) {

@@ -46,17 +46,19 @@ class Curves {
   explicit Curves(const reports::Table& table) {
     const Columns columns(table);
     for (const auto& row : table.rows) {
+      const double length = columns.number(row, "k");
+      if (!std::isfinite(length)) continue;
       const ErrorCurve curve{columns.text(row, "engine"), columns.text(row, "in"), columns.text(row, "acc"),
-                        columns.text(row, "evidence"), static_cast<std::int64_t>(columns.number(row, "promote"))};
-      lengths_.insert(columns.number(row, "k"));
+                             columns.text(row, "evidence"), columns.count(row, "promote")};
+      lengths_.insert(length);
       if (curve.promote != 0) promotions_.insert(curve.promote);
       const std::size_t d = reports::place_of(distributions_, columns.text(row, "distribution"));
       reports::place_of(engines_, curve.engine), reports::place_of(formats_, curve.in);
       auto at = std::find_if(curves_.begin(), curves_.end(), [&](const ErrorCurve& other) { return other.key() == curve.key(); });
       if (at == curves_.end()) at = curves_.insert(curves_.end(), curve);
       const auto index = static_cast<std::size_t>(at - curves_.begin());
-      values_[{index, d, columns.number(row, "k")}] = {columns.number(row, "rel_frobenius_error"),
-                                                       columns.number(row, "input_rel_frobenius_error")};
+      values_[{index, d, length}] = {columns.number(row, "rel_frobenius_error"),
+                                     columns.number(row, "input_rel_frobenius_error")};
     }
   }
 

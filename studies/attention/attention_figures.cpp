@@ -21,11 +21,12 @@ std::vector<reports::Figure> attention_figures(const std::vector<reports::Table>
   std::map<std::tuple<std::string, std::string, double>, double> shares;
   for (const auto& row : found->rows) {
     const std::string panel = "times " + digits(columns.number(row, "scale"), 6), order = columns.text(row, "order");
-    const double distance = columns.number(row, "log2_distance"), count = columns.number(row, "count");
+    const double times =
+        std::ldexp(1.0, static_cast<int>(std::clamp<std::int64_t>(columns.count(row, "log2_distance"), 0, 1023)));
+    const double count = columns.number(row, "count");
     reports::place_of(growth.panels, panel), reports::place_of(orders, order);
-    if (std::find(growth.x.begin(), growth.x.end(), std::ldexp(1.0, static_cast<int>(distance))) == growth.x.end())
-      growth.x.push_back(std::ldexp(1.0, static_cast<int>(distance)));
-    if (count > 0) shares[{panel, order, std::ldexp(1.0, static_cast<int>(distance))}] = columns.number(row, "to_zero") / count;
+    if (std::find(growth.x.begin(), growth.x.end(), times) == growth.x.end()) growth.x.push_back(times);
+    if (count > 0) shares[{panel, order, times}] = columns.number(row, "to_zero") / count;
   }
   std::sort(growth.x.begin(), growth.x.end());
   for (const std::string& order : orders) {

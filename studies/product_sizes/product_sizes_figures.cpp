@@ -36,6 +36,7 @@ std::vector<reports::Figure> product_sizes_figures(const std::vector<reports::Ta
     const std::string format = columns.text(row, "in"), engine = columns.text(row, "engine");
     const std::string where = columns.text(row, "distribution");
     const double n = columns.number(row, "n");
+    if (!std::isfinite(n)) continue;
     const std::size_t colour = reports::place_of(formats, format);
     const auto marker = static_cast<Growth::Marker>(reports::place_of(engines, engine) % 5);
     reports::place_of(growth.panels, where);

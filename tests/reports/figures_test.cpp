@@ -2,11 +2,13 @@
 // Figures: what is drawn of data, and what is not.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <string>
 
+#include "emu/error.hpp"
 #include "reports/draw.hpp"
 #include "reports/percent.hpp"
 #include "tests/reports/html_check.hpp"
@@ -264,6 +266,66 @@ TEST_CASE("a linear axis has ticks at round numbers, and ends at those that are 
   CHECK(scales.low == -40.5);
   CHECK(scales.ticks.front().text == "-40");
   CHECK(scales.ticks.size() == 9);
+}
+
+TEST_CASE("an axis that no number is on is refused") {
+  const double most = std::numeric_limits<double>::max();
+  CHECK_THROWS_AS(linear_axis(0, infinite, 6), ulpscope::Error);
+  CHECK_THROWS_AS(linear_axis(-infinite, 1, 6), ulpscope::Error);
+  CHECK_THROWS_AS(linear_axis(std::nan(""), 1, 6), ulpscope::Error);
+  CHECK_THROWS_AS(linear_axis(-most, most, 6), ulpscope::Error);
+  CHECK_THROWS_AS(linear_axis(1e20, 1e20 + 1, 6), ulpscope::Error);  // one number
+  CHECK_THROWS_AS(linear_axis(0, 5e-324, 6), ulpscope::Error);
+  CHECK_THROWS_AS(log10_axis(0, 1, 6), ulpscope::Error);
+  CHECK_THROWS_AS(log10_axis(1, infinite, 6), ulpscope::Error);
+  CHECK_THROWS_AS(log10_axis(std::nan(""), 1, 6), ulpscope::Error);
+  CHECK_THROWS_AS(whole_axis(0, 0x1p31, 6), ulpscope::Error);
+  CHECK_THROWS_AS(whole_axis(std::nan(""), 1, 6), ulpscope::Error);
+  Figure figure;
+  figure.name = "loss", figure.data = ScaleWindow{.log2_scale = {infinite}, .lines = {{"e4m3", {0}, {0}}}};
+  CHECK_THROWS_WITH(draw(figure), "figure 'loss': no axis can show numbers from inf to inf");
+}
+
+TEST_CASE("an axis reaches from the least to the greatest number of double") {
+  const double least = std::numeric_limits<double>::denorm_min(), most = std::numeric_limits<double>::max();
+  const Axis all = log10_axis(least, most, 8);
+  CHECK(all.ticks.back().text == "1e309");
+  CHECK(all.ticks.size() <= 10);
+  for (const double end : {least, 1e-305, 1e305, most}) {
+    CAPTURE(end);
+    const Axis axis = log10_axis(end, end, 8);
+    CHECK(std::isfinite(axis.low));
+    CHECK(axis.low <= std::log10(end));
+    CHECK(axis.high >= std::log10(end));
+    CHECK(axis.low < axis.high);
+  }
+  CHECK(linear_axis(0, most, 6).ticks.size() <= 7);
+  CHECK(linear_axis(1e300, std::nextafter(1e300, most), 6).ticks.size() <= 7);
+  CHECK(whole_axis(-0x1p30, 0x1p30, 12).ticks.size() <= 13);
+}
+
+TEST_CASE("points without a place on the axis are not drawn, and others are") {
+  const auto with_step = [](double step) {
+    Steps steps{.axis = Steps::Axis::log10, .lines = {{.name = "loss", .x = {0, step, 2, 3}, .y = {1, 2, 3, 4}}}};
+    return draw(steps)[0].content;
+  };
+  const Steps others{.axis = Steps::Axis::log10, .lines = {{.name = "loss", .x = {0, 2, 3}, .y = {1, 3, 4}}}};
+  for (const double step : {infinite, -infinite, std::nan("")}) CHECK(with_step(step) == draw(others)[0].content);
+
+  Steps nowhere = others;
+  nowhere.lines[0].x = {infinite, infinite, std::nan("")};
+  CHECK(draw(nowhere).empty());
+
+  Steps extremes = others;
+  extremes.lines[0].y = {std::numeric_limits<double>::denorm_min(), 1, std::numeric_limits<double>::max()};
+  CHECK(!holds(draw(extremes)[0].content, "nan"));
+  CHECK(!holds(draw(extremes)[0].content, "inf"));
+
+  Growth growth = sample_growth();
+  growth.x[1] = std::nan("");
+  CHECK(!holds(draw(growth)[0].content, "nan"));
+  growth.x.assign(4, infinite);
+  CHECK(draw(growth).empty());
 }
 
 TEST_CASE("ticks are short numbers") {

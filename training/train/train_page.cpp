@@ -29,7 +29,7 @@ struct Curves {
     const reports::Columns columns(table);
     for (const auto& row : table.rows) {
       const std::string recipe = columns.text(row, "recipe");
-      const auto seed = static_cast<std::uint64_t>(columns.number(row, "seed"));
+      const auto seed = static_cast<std::uint64_t>(columns.count(row, "seed"));
       const std::size_t place = reports::place_of(names, recipe + " seed " + std::to_string(seed));
       if (place == rows.size()) {
         const std::size_t known = recipes.size(), colour = reports::place_of(recipes, recipe);
