@@ -22,6 +22,16 @@ constexpr unsigned only_own = 0700;  // what is private is private there, too, w
 
 }  // namespace
 
+std::string first_difference(const std::string& there, const std::string& now) {
+  std::istringstream lines_there(there), lines_now(now);
+  std::string line_there, line_now;
+  do {
+    if (!std::getline(lines_there, line_there)) line_there.clear();
+    if (!std::getline(lines_now, line_now)) line_now.clear();
+  } while (line_there == line_now && (lines_there || lines_now));
+  return "'" + line_there + "' there, '" + line_now + "' now";
+}
+
 std::string WorkFolder::beside(const std::string& report, const std::string& suffix) {
   std::string stem = report;
   while (stem.size() > 1 && stem.ends_with('/')) stem.pop_back();
@@ -72,13 +82,7 @@ void WorkFolder::keep_request(const std::string& request) const {
   const std::string path = folder_->path_of(work_request);
   const std::string before = read_whole(open_file(*folder_, work_request), path, most_text);
   if (before == request) return;
-  std::istringstream lines_before(before), lines_now(request);
-  std::string line_before, line_now;
-  do {
-    if (!std::getline(lines_before, line_before)) line_before.clear();
-    if (!std::getline(lines_now, line_now)) line_now.clear();
-  } while (line_before == line_now && (lines_before || lines_now));
-  throw Error(path_ + ": is of other work: '" + line_before + "' there, '" + line_now + "' now; remove it to begin anew");
+  throw Error(path_ + ": is of other work: " + first_difference(before, request) + "; remove it to begin anew");
 }
 
 void WorkFolder::remove(const std::function<bool(const std::string&)>& is_ours) {

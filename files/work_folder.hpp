@@ -15,6 +15,9 @@ namespace ulpscope::files {
 /// The name of the file that says what the work is.
 inline constexpr const char* work_request = "request.txt";
 
+/// `'census a' there, 'census b' now`: the first lines in which two words of what the work is differ.
+std::string first_difference(const std::string& there, const std::string& now);
+
 /// Of one process at a time. When nothing is kept in it, the folder goes with this.
 class WorkFolder {
  public:

@@ -19,6 +19,7 @@
 
 #include "recipes/recipe.hpp"
 #include "small_runs.hpp"
+#include "training/train/train_request.hpp"
 
 namespace ulpscope::training {
 
@@ -208,7 +209,85 @@ TEST_CASE("a run does not go on under a recipe that was written to meanwhile", "
   all.run.resume = true;
   CHECK_NOTHROW(train_all(study, all));
   std::ofstream(recipe) << recipes::recipe_text("bf16_pure");
-  CHECK_THROWS_WITH(train_all(study, all), Catch::Matchers::ContainsSubstring("saved by another study or version"));
+  CHECK_THROWS_WITH(train_all(study, all), Catch::Matchers::ContainsSubstring("mine-0.safetensors: is of other work: '"));
+}
+
+TEST_CASE("a run does not go on with files that were written to meanwhile", "[training]") {
+  TemporaryDirectory folder;
+  const Network network{&folder};
+  const std::string wider = folder.file("wider.toml"), tried = folder.file("tried.toml"), times = folder.file("times.csv");
+  const std::string recipe = folder.file("mine.toml");
+  const auto write = [](const std::string& path, const std::string& text) { std::ofstream(path) << text; };
+  const auto write_all = [&] {
+    const std::string text = network.study("steps = 1\nevaluate = [\"" + tried + "\"]\nproduct_times = \"" + times + "\"\n");
+    write(wider, recipes::recipe_text("float32"));
+    write(tried, recipes::recipe_text("float32"));
+    write(recipe, recipes::recipe_text("bf16_amp") + "\n[dynamic]\nwider = \"" + wider + "\"\n");
+    write(times,
+          "format,fast_accumulation,m,n,k,median_us,scale_mode_a,scale_mode_b\n"
+          "float32,no,16,16,16,1,SCALAR_32F,SCALAR_32F\n");
+    return text;
+  };
+  TrainStudy study = parse_train_study(write_all(), "study.toml");
+  study.run.recipes = {recipe};
+  TrainAll all{.run = {.identity = "train\n"}, .saved = folder.path()};
+  train_all(study, all);
+  all.run.resume = true;
+  CHECK_NOTHROW(train_all(study, all));
+  const auto refused = [&](const std::string& line) {
+    CAPTURE(line);
+    CHECK_THROWS_WITH(train_all(study, all), Catch::Matchers::ContainsSubstring("is of other work: '" + line) &&
+                                                 Catch::Matchers::EndsWith("; remove it to begin anew"));
+    write_all();
+    CHECK_NOTHROW(train_all(study, all));
+  };
+  Numbers other = network.x;
+  other[30] += 1;
+  write_npy(folder.file("x.npy"), {network.samples, network.in}, other);
+  refused("[data] inputs, SHA-256 ");
+  other = network.t;
+  other[20] += 1;
+  write_npy(folder.file("t.npy"), {network.samples, network.out}, other);
+  refused("[data] targets, SHA-256 ");
+  Network begun = network;
+  begun.w2[3] += 1;
+  begun.study("");
+  refused("[model] init, SHA-256 ");
+  write(times,
+        "format,fast_accumulation,m,n,k,median_us,scale_mode_a,scale_mode_b\n"
+        "float32,no,16,16,16,2,SCALAR_32F,SCALAR_32F\n");
+  refused("[run] product_times, SHA-256 ");
+  write(wider, recipes::recipe_text("float32") + "# another\n");
+  refused("");
+  write(tried, recipes::recipe_text("float32") + "# another\n");
+  refused("");
+}
+
+TEST_CASE("a run goes on under other recipes, seeds and threads, and under no other device or study", "[training]") {
+  TemporaryDirectory folder;
+  const std::string path = folder.file("study.toml");
+  std::ofstream(path) << one_weight(folder, 1, 1, "");
+  TrainRequest first;
+  first.study = path;
+  TrainRequest same = first;
+  same.recipe = {"bf16_amp"}, same.seed = {7}, same.threads = 3;
+  CHECK(identity_of(same) == identity_of(first));
+  std::set<std::string> identities{identity_of(first)};
+  const auto is_other = [&](const auto& change) {
+    TrainRequest other = first;
+    change(other);
+    CHECK(identities.insert(identity_of(other)).second);
+  };
+  is_other([](TrainRequest& r) { r.steps = 2; });
+  is_other([](TrainRequest& r) { r.engine = "sm_90"; });
+  is_other([](TrainRequest& r) { r.product_times = "times.csv"; });
+  is_other([](TrainRequest& r) { r.device = {"emulated:sm_90"}; });
+  is_other([](TrainRequest& r) { r.instruction = "wgmma"; });
+  is_other([](TrainRequest& r) { r.check = true; });
+  is_other([](TrainRequest& r) { r.emulate_rest = true; });
+  const std::string before = identity_of(first);
+  std::ofstream(path) << one_weight(folder, 1, 1, "", 2);
+  CHECK(identity_of(first) != before);
 }
 
 TEST_CASE("scaling \"current\" is that by the present amax", "[training]") {

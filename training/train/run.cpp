@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "emu/error.hpp"
+#include "files/work_folder.hpp"
 #include "training/train/recipe_precision.hpp"
 #include "training/train/run_end.hpp"
 #include "training/train/run_findings.hpp"
@@ -107,9 +108,10 @@ class Trainer {
   void restore() {
     try {
       const SavedRun run = read_saved_run(options_.saved);
-      const auto identity = run.words.find("identity");
-      if (identity == run.words.end() || identity->second != options_.identity)
-        throw Error("saved by another study or version: remove it to begin anew");
+      const auto found = run.words.find("identity");
+      const std::string identity = found == run.words.end() ? "" : found->second;
+      if (identity != options_.identity)
+        throw Error("is of other work: " + files::first_difference(identity, options_.identity) + "; remove it to begin anew");
       restore_state(run, run_.state());
       restore_result(run, result_);
     } catch (const Error& error) {

@@ -120,7 +120,7 @@ struct RunOptions {
   /// Where the run is saved; none: nowhere. One that is there is gone on from with `resume`, with the same bits.
   std::string saved = {};
   bool resume = false;                  ///< without it, what is there is written over
-  std::string identity = {};            ///< of the study: a run of another one is refused
+  std::string identity = {};            ///< of the work, by lines: a run of other work is refused
   std::function<bool()> save_now = {};  ///< asked behind each step; none: the run is saved when it is done
 };
 

@@ -7,7 +7,9 @@
 #include <span>
 
 #include "emu/bulk.hpp"
+#include "files/own_files.hpp"
 #include "recipes/recipe.hpp"
+#include "reports/sha256.hpp"
 #include "studies/cast/layouts.hpp"
 #include "tensors/write.hpp"
 #include "training/train/schedule.hpp"
@@ -33,6 +35,45 @@ void rehearse(const TrainStudy& study, const Samples& samples, DeviceProducts& d
   devices.rehearse(false);
 }
 
+/// Numbers as they lie in memory.
+template <class Number>
+void add_to(reports::Sha256& digest, const std::vector<Number>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  digest.add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+/// The text of a recipe and of the wider one that it names.
+std::string recipe_lines(const std::string& word) {
+  const std::string wider = recipes::open_recipe(word).dynamic.wider;
+  return "\n" + recipes::recipe_text(word) + (wider.empty() ? "" : "\n" + recipes::recipe_text(wider));
+}
+
+/// A line for all that a study reads beside its recipes: files that were written to since a run was saved make another run.
+std::string input_lines(const TrainStudy& study, const Samples& samples) {
+  const DataSpec& data = study.data;
+  std::string text;
+  const auto line = [&text](const std::string& of, reports::Sha256& digest) {
+    text += "\n" + of + ", SHA-256 " + digest.hex();
+  };
+  reports::Sha256 inputs, targets, init;
+  add_to(inputs, samples.shape), add_to(inputs, samples.inputs), add_to(inputs, samples.tokens);
+  line(std::string("[data] ") + (!data.text.empty() ? "text" : !data.table.empty() ? "table" : "inputs"), inputs);
+  add_to(targets, samples.target_shape), add_to(targets, samples.targets), add_to(targets, samples.classes);
+  line("[data] targets", targets);
+  if (study.model.init != ModelSpec{}.init) {  // else they are drawn
+    for (const ParameterShape& parameter : parameters_of(study.model))
+      add_to(init, initial_parameters<double>(study.model, {parameter}, 0).front());
+    Buffers<double> buffers;
+    initial_statistics(study.model, buffers);
+    for (const auto& [layer, kept] : buffers.kept) add_to(init, kept.statistics.mean), add_to(init, kept.statistics.variance);
+    line("[model] init", init);
+  }
+  if (const std::string& path = study.run.product_times; !path.empty())
+    text += "\n[run] product_times, SHA-256 " + reports::sha256(files::read_file_or_own(path));
+  for (const std::string& word : study.run.evaluate) text += recipe_lines(word);
+  return text;
+}
+
 }  // namespace
 
 std::set<std::string> saved_files(const TrainStudy& study) {
@@ -48,6 +89,7 @@ std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted
   if (wanted.run.devices != nullptr) rehearse(study, samples, *wanted.run.devices);
   std::optional<ProductTimes> times;
   if (!study.run.product_times.empty()) times.emplace(study.run.product_times);
+  const std::string inputs = wanted.saved.empty() ? "" : input_lines(study, samples);
   std::vector<RunResult> runs;
   for (const std::string& recipe : study.run.recipes)
     for (const std::uint64_t seed : study.run.seeds) {
@@ -55,7 +97,7 @@ std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted
       RunOptions options = wanted.run;
       options.times = times ? &*times : nullptr;
       if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + saved_ending;
-      options.identity += "\n" + recipes::recipe_text(recipe);  // a file that was written to since then is another recipe
+      if (!wanted.saved.empty()) options.identity += inputs + recipe_lines(recipe);
       std::uint64_t skipped = 0;
       if (wanted.progress)
         options.progress = [&](const TrainStep& step) {

@@ -86,8 +86,15 @@ std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
 }
 
 std::string identity_of(const TrainRequest& request) {
-  return reports::version() + "\n" + std::to_string(request.steps.value_or(0)) + "\n" + request.engine + "\n" +
-         request.instruction + "\n" + request.product_times + "\n" + files::read_file_or_own(request.study);
+  TrainRequest asked = request;
+  std::string text = "ulpscope " + reports::version() + " " + reports::commit() + "\n";
+  for (const requests::Field& field : requests::fields_of(asked)) {
+    if (field.name == "file" || field.name == "recipe" || field.name == "seed" || field.name == "threads") continue;
+    text += field.option();
+    for (const std::string& word : field.words()) text += " " + word;
+    text += "\n";
+  }
+  return text + files::read_file_or_own(request.study);
 }
 
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {
