@@ -25,9 +25,11 @@ tensors::Tensor drawn(std::vector<std::uint64_t> shape, std::uint32_t seed) {
   for (const std::uint64_t extent : shape) count *= extent;
   std::mt19937 random(seed);
   std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& x : values)
-    x = std::ldexp(static_cast<float>(random() % 4001) - 2000, -static_cast<int>(random() % 24)) *
-        static_cast<float>(random() % 3);
+  for (float& x : values) {
+    const auto significand = static_cast<float>(random() % 4001) - 2000;
+    const int exponent = -static_cast<int>(random() % 24);
+    x = std::ldexp(significand, exponent) * static_cast<float>(random() % 3);
+  }
   values[values.size() / 3] = NAN;
   values[values.size() / 2] = INFINITY;
   return tensors::from_values("t", shape, std::move(values));

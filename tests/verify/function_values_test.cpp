@@ -40,8 +40,11 @@ std::vector<double> arguments() {
     both(std::ldexp(1 + unit, -static_cast<int>(random() % 80)));
     if (i % 4 != 0) continue;
     // Beside whole numbers and halves, where functions of half turns are 0 or infinite, and the ends of domains are.
-    both(static_cast<double>(random() % 9) / 2 + std::ldexp(unit, -static_cast<int>(random() % 60)));
-    both(static_cast<double>(random() % 9) / 2 - std::ldexp(unit, -static_cast<int>(random() % 60)));
+    for (const double side : {1.0, -1.0}) {
+      const double half = static_cast<double>(random() % 9) / 2;
+      const int bits = static_cast<int>(random() % 60);
+      both(half + side * std::ldexp(unit, -bits));
+    }
     out.push_back(std::nearbyint(std::ldexp(unit, static_cast<int>(random() % 60))) / 2);
   }
   for (const double x : {0.25,
@@ -179,8 +182,9 @@ TEST_CASE("no function moves more than its slope says", "[verify]") {
     REQUIRE(slope != nullptr);
     int bounded = 0;
     for (int i = 0; i < 400; ++i) {
-      const double size = std::ldexp(1 + unit(), static_cast<int>(random() % 12) - 8), x = i % 2 == 0 ? size : -size;
-      const double reach = std::ldexp(unit(), -static_cast<int>(random() % 30)), most = slope(x, reach);
+      const int exponent = static_cast<int>(random() % 12) - 8, bits = static_cast<int>(random() % 30);
+      const double size = std::ldexp(1 + unit(), exponent), x = i % 2 == 0 ? size : -size;
+      const double reach = std::ldexp(unit(), -bits), most = slope(x, reach);
       if (std::isinf(most)) continue;
       ++bounded;
       // Differences of neighbouring points, the ends too.
