@@ -77,6 +77,22 @@ class Faults(unittest.TestCase):
                 pathlib.Path(folder, "dump").write_bytes(codes[:2 * 0x3800] + b"\x34\x12" + codes[2 * 0x3801:])  # of 1/2
                 self.assertEqual(run("--dump", "dump", "--from", "fp16", "--op", name, cwd=folder)[0], 1)
 
+    def test_scattered_results_are_counted_by_what_they_are(self):
+        # From 1 on 65536 floats are 1 in e4m3, 0x38; upward they are 0x39, but for the first, which is 1 itself.
+        words = ("--dump", "dump", "--from", "fp32", "--to", "e4m3", "--range", "0x3f800000:0x3f810000", "--csv")
+        codes = bytes((i * 2654435761 >> 13) % 256 for i in range(1 << 16))
+        nans = codes.count(0x7f) + codes.count(0xff)
+        self.assertNotEqual(codes[0], 0x39)
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "dump").write_bytes(codes)
+            for ulp, right, upward in ((0, {0x38}, codes.count(0x39)), (2, {0x36, 0x37, 0x38, 0x39, 0x3a}, 0)):
+                rows = list(csv.DictReader(io.StringIO(run(*words, "--ulp", str(ulp), cwd=folder)[1])))
+                wrong = sum(code not in right for code in codes)
+                counts = {"other": wrong - nans - upward, "nan": nans, "off_by_one": upward}
+                self.assertEqual({r["class"]: int(r["count"]) for r in rows}, {k: v for k, v in counts.items() if v})
+                first = next(i for i, code in enumerate(codes) if code not in right and code & 0x7f != 0x7f and (ulp or code != 0x39))
+                self.assertEqual(rows[0]["input"], f"{0x3f800000 + first:08x}")
+
     def test_truncation(self):
         row = self.only("truncates", "rounding_mode", "toward_zero", *HALF)
         # 64512 codes are finite; of 256 codes between two neighbours of e5m2 the upper 127 or, with the tie, 128 round up.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "emu/encode.hpp"
@@ -102,6 +103,9 @@ class Comparison {
   Mask directed_ = 0, ties_ = 0;
 };
 
+/// Codes to each side of what is right that may be told one by one.
+constexpr std::uint64_t most_accepted = 64;
+
 /// Results of one kind of word beside the right ones.
 template <class Word>
 class Wrong {
@@ -133,11 +137,31 @@ class Wrong {
   std::uint64_t count(Word word, Stretch s) const {
     return static_cast<std::uint64_t>(std::count(at(s.begin), at(s.end), word));
   }
-  /// Whether the result is wrong whatever is right, unless that is its code: a finite number that is no zero.
-  bool is_plain(std::uint64_t i) const {
+  /// Whether a result is wrong whatever is right, unless it is one of for_each_accepted(): a finite number that is no zero.
+  bool is_plain(emu::Code got) const {
     const emu::Format to = config_.right.to;
-    const emu::Code got = results_[i], magnitude = got & to.magnitude_mask();
-    return config_.ulp == 0 && got <= to.code_mask() && magnitude != 0 && magnitude <= to.max_finite_code() && !to.is_nan(got);
+    const emu::Code magnitude = got & to.magnitude_mask();
+    return config_.ulp <= most_accepted && got <= to.code_mask() && magnitude != 0 && magnitude <= to.max_finite_code() &&
+           !to.is_nan(got);
+  }
+  /// Writes `value` for all words that are plain: finite numbers follow each other.
+  template <class Value>
+  void mark_plain(std::vector<Value>& of_words, Value value) const {
+    if (config_.ulp > most_accepted) return;
+    const emu::Format to = config_.right.to;
+    const auto count = static_cast<std::ptrdiff_t>(to.max_finite_code());
+    std::fill_n(of_words.begin() + 1, count, value);
+    if (to.is_signed()) std::fill_n(of_words.begin() + static_cast<std::ptrdiff_t>(to.sign_mask()) + 1, count, value);
+  }
+  /// Calls act(code) for the expected code and all finite numbers that stand for it.
+  template <class Act>
+  void for_each_accepted(emu::Code expected, Act act) const {
+    const emu::Code sign = expected & config_.right.to.sign_mask(), magnitude = expected & config_.right.to.magnitude_mask();
+    act(expected);
+    for (emu::Code ulp = 1; ulp <= std::min(config_.ulp, most_accepted); ++ulp) {
+      act(sign | (magnitude + ulp));
+      act(magnitude >= ulp ? sign | (magnitude - ulp) : (sign ^ config_.right.to.sign_mask()) | (ulp - magnitude));
+    }
   }
   std::uint64_t index(std::uint64_t i) const { return compared_.first + i; }
   Mismatch mismatch(std::uint64_t i) const { return {index(i), input(i), expected_[i], results_[i]}; }
@@ -177,6 +201,9 @@ class PieceTally {
     if (s.size() == 1) return add(s, wrong_.mismatch(s.begin), 1, codes);
     constexpr std::size_t most_words = 4;
     std::array<Word, most_words> known{static_cast<Word>(codes[0])};
+    if constexpr (has_table) {
+      if (is_scattered(s, most_words)) return add_by_words(s, std::span(known).first(1), codes);
+    }
     std::size_t words = 1;
     std::uint64_t left = s.size() - wrong_.count(known[0], s);
     std::uint64_t at = s.begin;
@@ -190,10 +217,28 @@ class PieceTally {
       if (wrong_.is_wrong(at)) add({at, s.end}, wrong_.mismatch(at), count, codes);
       left -= count;
     }
-    if (left != 0) add_each({at, s.end}, left, std::span(known), codes);
+    if (left == 0) return;
+    if constexpr (has_table) {
+      add_by_words({at, s.end}, std::span(known), codes);
+    } else {
+      add_each({at, s.end}, left, std::span(known), codes);
+    }
   }
 
  private:
+  /// Whether there is a table of all words.
+  static constexpr bool has_table = sizeof(Word) <= 2;
+
+  /// Whether a stretch begins with more than `few` words, all of which would be counted one after another.
+  bool is_scattered(Stretch s, std::size_t few) const {
+    constexpr std::uint64_t looked_at = 32;
+    if (s.size() < looked_at) return false;
+    std::array<Word, looked_at> words;
+    for (std::uint64_t i = 0; i < looked_at; ++i) words[i] = wrong_.result(s.begin + i);
+    std::sort(words.begin(), words.end());
+    return std::unique(words.begin(), words.end()) - words.begin() > static_cast<std::ptrdiff_t>(few);
+  }
+
   /// `count` results of the stretch are that of `mismatch`, which is the first.
   void add(Stretch s, const Mismatch& mismatch, std::uint64_t count, std::span<const emu::Code> codes) {
     Members& members = tally_.members(comparison_.group_of(mismatch, codes));
@@ -202,11 +247,60 @@ class PieceTally {
       if (wrong_.result(i) == mismatch.got) tally_.keep(members, wrong_.mismatch(i));
   }
 
+  /// What is to be done about a result.
+  enum class Treatment : std::uint8_t { by_word, alike, none };
+
+  /// Of the stretch the results that are not known are to be added. Most are numbers that no hypothesis gives, and so alike; of
+  /// the others each word is looked at once.
+  void add_by_words(Stretch s, std::span<const Word> known, std::span<const emu::Code> codes) {
+    if (treatments_.empty()) {
+      constexpr std::size_t words = std::numeric_limits<Word>::max() + std::size_t{1};
+      counts_.resize(words);
+      treatments_.resize(words, Treatment::by_word);
+      wrong_.mark_plain(treatments_, Treatment::alike);
+    }
+    const std::vector<Word> special = special_words(codes);
+    for (const Word word : special) treatments_[word] = Treatment::by_word;
+    for (const Word word : known) treatments_[word] = Treatment::none;
+    std::vector<std::uint64_t> first;  // of each word that is looked at
+    std::uint64_t alike = s.size();
+    for (std::uint64_t at = s.begin; at < s.end; ++at) {
+      const Word word = wrong_.result(at);
+      if (treatments_[word] == Treatment::alike) continue;
+      --alike;
+      if (treatments_[word] == Treatment::by_word && counts_[word]++ == 0) first.push_back(at);
+    }
+    if (alike != 0) {
+      const auto is_alike = [&](std::uint64_t at) { return treatments_[wrong_.result(at)] == Treatment::alike; };
+      std::uint64_t at = s.begin;
+      while (!is_alike(at)) ++at;
+      Members& members = tally_.members(comparison_.group_of(wrong_.mismatch(at), codes));
+      members.count += alike;
+      for (; at < s.end && tally_.wants(members, wrong_.index(at)); ++at)
+        if (is_alike(at)) tally_.keep(members, wrong_.mismatch(at));
+    }
+    for (const std::uint64_t at : first) {
+      std::uint32_t& count = counts_[wrong_.result(at)];
+      if (wrong_.is_wrong(at)) add({at, s.end}, wrong_.mismatch(at), count, codes);
+      count = 0;
+    }
+    for (const auto& words : {std::span<const Word>(special), known})
+      for (const Word word : words) treatments_[word] = wrong_.is_plain(word) ? Treatment::alike : Treatment::by_word;
+  }
+
+  /// What hypotheses give, and what is accepted.
+  std::vector<Word> special_words(std::span<const emu::Code> codes) const {
+    std::vector<Word> out;
+    wrong_.for_each_accepted(codes[0], [&](emu::Code code) { out.push_back(static_cast<Word>(code)); });
+    for (const emu::Code code : codes.subspan(1)) out.push_back(static_cast<Word>(code));
+    return out;
+  }
+
   /// `left` results of the stretch are other than those known. Most are numbers that no hypothesis gives, and so alike.
   void add_each(Stretch s, std::uint64_t left, std::span<const Word> known, std::span<const emu::Code> codes) {
     std::vector<Word> special(known.begin(), known.end());
-    for (const emu::Code code : codes)
-      if (std::find(special.begin(), special.end(), code) == special.end()) special.push_back(static_cast<Word>(code));
+    for (const Word word : special_words(codes))
+      if (std::find(special.begin(), special.end(), word) == special.end()) special.push_back(word);
     const std::size_t skipped = known.size();
     std::uint64_t alike = 0;
     Members* members = nullptr;
@@ -215,7 +309,7 @@ class PieceTally {
           static_cast<std::size_t>(std::find(special.begin(), special.end(), wrong_.result(at)) - special.begin());
       if (found < skipped) continue;
       --left;
-      if (found == special.size() && wrong_.is_plain(at)) {
+      if (found == special.size() && wrong_.is_plain(wrong_.result(at))) {
         if (members == nullptr) members = &tally_.members(comparison_.group_of(wrong_.mismatch(at), codes));
         ++alike;
         if (tally_.wants(*members, wrong_.index(at))) tally_.keep(*members, wrong_.mismatch(at));
@@ -229,6 +323,8 @@ class PieceTally {
   const Comparison& comparison_;
   const Wrong<Word>& wrong_;
   Tally& tally_;
+  std::vector<Treatment> treatments_;  ///< of each word; empty until it is asked for
+  std::vector<std::uint32_t> counts_;  ///< of each word that is looked at in a stretch, else 0
 };
 
 std::vector<const Computation*> computations(const Computation& right, const std::vector<ConformHypothesis>& tried,
