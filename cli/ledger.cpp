@@ -90,9 +90,9 @@ int run(const RecordOf& of) {
   judged.entry.declared = declared;
   const Keep keep = record.keep_output ? Keep::output : Keep::figures;
   const bool replaced = record_entry(record.ledger, judged.entry, judged.outputs, keep);
-  const std::vector<verify::LedgerEntry> apart = verify::by_output(judged.entry);
+  const std::vector<verify::LedgerOutput> apart = verify::by_output(judged.entry);
   for (std::size_t i = 0; i < apart.size(); ++i)
-    remark(emu::visible(apart[i].name) + ": " + (replaced ? "replaced" : "added") + " in " + emu::visible(record.ledger) +
+    remark(emu::visible(apart[i].label()) + ": " + (replaced ? "replaced" : "added") + " in " + emu::visible(record.ledger) +
            "; " + judged.sentences[i]);
   print_ledger({judged.entry}, record.common);
   return exit_code_of_check(judged.outcome);

@@ -222,7 +222,11 @@ JudgedCase judge_again(const verify::LedgerEntry& recorded, const GivenAgain& gi
   } catch (const Error& error) {
     throw Error(std::string("its options in the ledger are none of ulpscope verify: ") + error.what());
   }
-  return judge_case(recorded.operation, *asked, recorded.options);
+  JudgedCase judged = judge_case(recorded.operation, *asked, recorded.options);
+  using verify::LedgerFurther;
+  if (!std::ranges::equal(judged.entry.further, recorded.further, {}, &LedgerFurther::name, &LedgerFurther::name))
+    throw Error("its options in the ledger name an output of which it holds no digest");
+  return judged;
 }
 
 }  // namespace ulpscope::cli

@@ -36,7 +36,8 @@ struct GivenAgain {
   int threads = 0;
 };
 
-/// Judges another output of a recorded case, under its options. @throws ulpscope::Error naming the case
+/// Judges another output of a recorded case, under its options. What it returns has the further outputs of `recorded`.
+/// @throws ulpscope::Error
 JudgedCase judge_again(const verify::LedgerEntry& recorded, const GivenAgain& given);
 
 }  // namespace ulpscope::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -26,6 +27,7 @@ namespace {
 using verify::CaseComparison;
 using verify::CaseStatus;
 using verify::LedgerEntry;
+using verify::LedgerOutput;
 
 struct Verdicts {
   CommonOptions common;
@@ -68,7 +70,7 @@ void write_junit(const Verdicts& options, const std::vector<CaseComparison>& cas
   std::vector<reports::JUnitCase> tests;
   for (const CaseComparison& c : cases) {
     reports::JUnitCase test{
-        .classname = "ulpscope.ledger", .name = c.name, .failure = {}, .type = {}, .output = c.sentence() + "\n"};
+        .classname = "ulpscope.ledger", .name = c.label(), .failure = {}, .type = {}, .output = c.sentence() + "\n"};
     if (fails(c, options, uncompared)) test.failure = c.sentence(), test.type = std::string(name_of(c.status));
     tests.push_back(std::move(test));
   }
@@ -102,17 +104,43 @@ int report(const Verdicts& options, const std::vector<CaseComparison>& cases, Un
   return exit_code_of_cases(cases, options, uncompared);
 }
 
-const LedgerEntry& entry_of(const std::vector<LedgerEntry>& entries, const std::string& name) {
-  if (const auto same = std::ranges::lower_bound(entries, name, {}, &LedgerEntry::name);  // a ledger is read in this order
-      same != entries.end() && same->name == name)
-    return *same;
-  const auto at = std::ranges::find_if(entries, [&](const LedgerEntry& entry) { return emu::visible(entry.name) == name; });
-  if (at != entries.end()) return *at;
-  std::vector<std::string> known;
-  for (const LedgerEntry& entry : entries) known.push_back(entry.name);
-  const std::string nearest = emu::comma_separated(emu::closest_words(name, known));
-  throw Error("unknown case '" + name + "'; nearest: " + nearest);
-}
+/// The cases of a ledger by their names, as they are and as they are shown.
+class Cases {
+ public:
+  /// `entries` must outlive it, and are not empty.
+  explicit Cases(const std::vector<LedgerEntry>& entries) {
+    for (const LedgerEntry& entry : entries) {
+      by_name_.emplace(entry.name, &entry);
+      names_.push_back(entry.name);
+    }
+    for (const LedgerEntry& entry : entries) by_name_.emplace(emu::visible(entry.name), &entry);
+  }
+
+  /// @throws ulpscope::Error naming the nearest
+  const LedgerEntry& find(const std::string& name) {
+    const auto at = by_name_.find(name);
+    if (at != by_name_.end()) return *at->second;
+    throw Error("unknown case '" + name + "'" + (is_worth(name) ? "; nearest: " + nearest(name) : ""));
+  }
+
+ private:
+  std::string nearest(const std::string& name) const { return emu::comma_separated(emu::closest_words(name, names_)); }
+
+  /// Whether names are still compared: they are as long as that takes seconds, be it for a manifest none of whose many cases
+  /// is known, or for names without end.
+  bool is_worth(const std::string& name) {
+    constexpr std::uint64_t apart = 16;  // a comparison costs as much as that many characters more on either side
+    std::uint64_t work = 0;
+    for (const std::string& known : names_) work += (name.size() + apart) * (known.size() + apart);
+    if (work > left_) return false;
+    left_ -= work;
+    return true;
+  }
+
+  std::map<std::string, const LedgerEntry*> by_name_;
+  std::vector<std::string> names_;
+  std::uint64_t left_ = std::uint64_t{1} << 30;  // pairs of characters, of which a core compares some hundred million a second
+};
 
 /// A case may bring the engine by which it is judged: whoever recorded it chose what would be found right.
 void remark_own_engine(const std::string& ledger, const LedgerEntry& recorded) {
@@ -139,13 +167,13 @@ std::vector<CaseComparison> compare(const std::string& ledger, const LedgerEntry
   LedgerEntry entry = now.entry;
   entry.name = recorded.name;
   entry.declared = recorded.declared;
-  const std::vector<LedgerEntry> before = verify::by_output(recorded), after = verify::by_output(entry);
+  const std::vector<LedgerOutput> before = verify::by_output(recorded), after = verify::by_output(entry);
   std::vector<CaseComparison> comparisons;
   for (std::size_t i = 0; i < before.size(); ++i) {
     CaseComparison comparison = verify::compare_cases(before[i], after[i]);
     if (comparison.status == CaseStatus::moved && comparison.unlike_outputs.empty())
-      if (const auto kept = kept_output(ledger, before[i]))
-        comparison.movement = verify::movement(requests::parse_format(after[i].output.format), *kept, now.outputs[i]);
+      if (const auto kept = kept_output(ledger, before[i].tensor()))
+        comparison.movement = verify::movement(requests::parse_format(after[i].tensor().format), *kept, now.outputs[i]);
     comparisons.push_back(std::move(comparison));
   }
   return comparisons;
@@ -178,10 +206,10 @@ std::vector<std::string> positional_roles(const LedgerEntry& entry) {
   return roles;
 }
 
-std::vector<CaseComparison> check_one(const Check& check, const std::vector<LedgerEntry>& entries) {
+std::vector<CaseComparison> check_one(const Check& check, Cases cases) {
   if (check.name.empty() || check.given.output.empty()) throw Error("give a CASE and its --output, or a --manifest");
   GivenAgain given = check.given;
-  const LedgerEntry& entry = entry_of(entries, check.name);
+  const LedgerEntry& entry = cases.find(check.name);
   const std::vector<std::string> roles = located(check.ledger, entry, positional_roles);
   if (check.inputs.size() > roles.size())
     throw Error("inputs: " + std::to_string(check.inputs.size()) + "; the case has " +
@@ -198,7 +226,7 @@ std::vector<CaseComparison> check_one(const Check& check, const std::vector<Ledg
   return compare(check.ledger, entry, given);
 }
 
-std::vector<CaseComparison> check_all(const Check& check, const std::vector<LedgerEntry>& entries) {
+std::vector<CaseComparison> check_all(const Check& check, Cases known) {
   if (!check.name.empty() || !check.given.output.empty())
     throw Error("--manifest " + check.manifest + ": names cases and outputs itself; give neither CASE nor --output");
   const std::string advice = "it is a CSV file: case,output and the roles of inputs given anew, as in case,output,A,B";
@@ -208,7 +236,7 @@ std::vector<CaseComparison> check_all(const Check& check, const std::vector<Ledg
     given.output = one.output;
     given.inputs = one.inputs;
     try {
-      for (CaseComparison& c : compare(check.ledger, entry_of(entries, one.name), given)) cases.push_back(std::move(c));
+      for (CaseComparison& c : compare(check.ledger, known.find(one.name), given)) cases.push_back(std::move(c));
     } catch (const Error& error) {
       cases.push_back({.name = one.name, .problem = check.manifest + ": row " + std::to_string(one.row) + ": " + error.what()});
     }
@@ -232,8 +260,8 @@ int run(const Check& check) {
     remark(check.ledger + ": holds no case: nothing is checked");
     return vacuous;
   }
-  if (check.manifest.empty()) return report(check.verdicts, check_one(check, entries), Uncompared::bad_input);
-  const std::vector<CaseComparison> cases = check_all(check, entries);
+  if (check.manifest.empty()) return report(check.verdicts, check_one(check, Cases(entries)), Uncompared::bad_input);
+  const std::vector<CaseComparison> cases = check_all(check, Cases(entries));
   const int code = report(check.verdicts, cases, Uncompared::bad_input);
   remark_rest(entries, cases);
   return code;
@@ -244,29 +272,30 @@ struct Diff {
   std::string before, after;
 };
 
-CaseComparison compare(const Diff& diff, const LedgerEntry& before, const LedgerEntry& after) {
+CaseComparison compare(const Diff& diff, const LedgerOutput& before, const LedgerOutput& after) {
   CaseComparison comparison = verify::compare_cases(before, after);
   if (comparison.status != CaseStatus::moved || !comparison.unlike_outputs.empty()) return comparison;
-  const auto was = kept_output(diff.before, before), is = kept_output(diff.after, after);
-  if (was && is) comparison.movement = verify::movement(requests::parse_format(after.output.format), *was, *is);
+  const auto was = kept_output(diff.before, before.tensor()), is = kept_output(diff.after, after.tensor());
+  if (was && is) comparison.movement = verify::movement(requests::parse_format(after.tensor().format), *was, *is);
   return comparison;
 }
 
 int run(const Diff& diff) {
-  std::map<std::string, std::pair<const LedgerEntry*, const LedgerEntry*>> pairs;
-  const std::vector<LedgerEntry> before = verify::by_output(read_ledger(diff.before)),
-                                 after = verify::by_output(read_ledger(diff.after));
-  for (const LedgerEntry& entry : before) pairs[entry.name].first = &entry;
-  for (const LedgerEntry& entry : after) pairs[entry.name].second = &entry;
+  using Sides = std::pair<std::optional<LedgerOutput>, std::optional<LedgerOutput>>;
+  std::map<std::pair<std::string, std::string>, Sides> pairs;  // by case and output: what they are called may be one name
+  const std::vector<LedgerEntry> before = read_ledger(diff.before), after = read_ledger(diff.after);
+  for (const LedgerOutput& output : verify::by_output(before)) pairs[{output.entry->name, output.name()}].first = output;
+  for (const LedgerOutput& output : verify::by_output(after)) pairs[{output.entry->name, output.name()}].second = output;
   std::vector<CaseComparison> cases;
-  for (const auto& [name, pair] : pairs) {
-    const auto& [was, is] = pair;
-    if (was != nullptr && is != nullptr)
+  for (const auto& [names, sides] : pairs) {
+    const auto& [was, is] = sides;
+    const auto& [name, output] = names;
+    if (was && is)
       cases.push_back(compare(diff, *was, *is));
-    else if (was != nullptr)
-      cases.push_back({.name = name, .status = CaseStatus::removed, .before = was->figures});
+    else if (was)
+      cases.push_back({.name = name, .output = output, .status = CaseStatus::removed, .before = was->figures()});
     else
-      cases.push_back({.name = name, .status = CaseStatus::added, .after = is->figures});
+      cases.push_back({.name = name, .output = output, .status = CaseStatus::added, .after = is->figures()});
   }
   return report(diff.verdicts, cases, Uncompared::allowed);
 }

@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using verify::LedgerEntry;
+using verify::LedgerOutput;
+using verify::LedgerTensor;
 
 /// The folder that a ledger lies in.
 files::Folder folder_beside(const std::string& path) { return files::Folder(fs::path(path).parent_path().string()); }
@@ -66,25 +68,25 @@ std::optional<files::Folder> folder_of_outputs(const std::string& path) {
 }
 
 /// Into the folder of outputs, which is no link.
-void keep_output(const std::string& path, const LedgerEntry& entry, const tensors::Tensor& output) {
-  const emu::Format format = requests::parse_format(entry.output.format);
+void keep_output(const std::string& path, const LedgerTensor& digested, const tensors::Tensor& output) {
+  const emu::Format format = requests::parse_format(digested.format);
   const auto codes = [&](std::uint64_t first, std::span<emu::Code> out) {
     std::vector<double> values(out.size());
     output.source->read(first, std::span(values));
     emu::encode(format, std::span<const double>(values), out);
   };
   files::NewFolder made(outputs_of(path));
-  files::NewFile file(files::Folder(folder_beside(path), name_of_outputs(path)), output_name(entry.output.sha256));
-  tensors::put_npy_codes({output_file(path, entry.output.sha256), [&](std::string_view bytes) { file.write(bytes); }},
-                         output.shape, format, codes);
+  files::NewFile file(files::Folder(folder_beside(path), name_of_outputs(path)), output_name(digested.sha256));
+  tensors::put_npy_codes({output_file(path, digested.sha256), [&](std::string_view bytes) { file.write(bytes); }}, output.shape,
+                         format, codes);
   file.commit();
   made.keep();
 }
 
 /// Whether a file holds the output that it is named after.
-bool is_output(const std::string& path, const LedgerEntry& entry) {
+bool is_output(const std::string& path, const LedgerTensor& output) {
   try {
-    return kept_output(path, entry).has_value();
+    return kept_output(path, output).has_value();
   } catch (const Error&) {
     return false;
   }
@@ -92,15 +94,16 @@ bool is_output(const std::string& path, const LedgerEntry& entry) {
 
 /// Removes the outputs of `gone` that no entry has, and the folder with the last of them: files that are these outputs, and
 /// nothing that a link leads to.
-void forget_outputs(const std::string& path, const std::vector<LedgerEntry>& gone, const std::vector<LedgerEntry>& entries) {
+void forget_outputs(const std::string& path, const std::vector<LedgerOutput>& gone, const std::vector<LedgerEntry>& entries) {
   const std::optional<files::Folder> outputs = folder_of_outputs(path);
   if (!outputs) return;
   std::set<std::string> had;
-  for (const LedgerEntry& one : verify::by_output(entries)) had.insert(one.output.sha256);
+  for (const LedgerOutput& one : verify::by_output(entries)) had.insert(one.tensor().sha256);
   bool removed = false;
-  for (const LedgerEntry& one : gone) {
-    const std::string name = output_name(one.output.sha256);
-    if (had.contains(one.output.sha256) || outputs->kind(name) != files::Kind::file || !is_output(path, one)) continue;
+  for (const LedgerOutput& one : gone) {
+    const std::string& digest = one.tensor().sha256;
+    const std::string name = output_name(digest);
+    if (had.contains(digest) || outputs->kind(name) != files::Kind::file || !is_output(path, one.tensor())) continue;
     if (::unlinkat(outputs->descriptor(), name.c_str(), 0) != 0)
       throw Error(outputs->path_of(name) + ": cannot be removed: " + std::strerror(errno));
     removed = true;
@@ -109,11 +112,11 @@ void forget_outputs(const std::string& path, const std::vector<LedgerEntry>& gon
 }
 
 /// Those that are not kept yet.
-std::vector<LedgerEntry> missing_outputs(const std::string& path, const std::vector<LedgerEntry>& entries) {
+std::vector<LedgerOutput> missing_outputs(const std::string& path, const std::vector<LedgerOutput>& all) {
   const std::optional<files::Folder> outputs = folder_of_outputs(path);
-  std::vector<LedgerEntry> missing;
-  for (const LedgerEntry& one : entries)
-    if (!outputs || outputs->kind(output_name(one.output.sha256)) == files::Kind::none) missing.push_back(one);
+  std::vector<LedgerOutput> missing;
+  for (const LedgerOutput& one : all)
+    if (!outputs || outputs->kind(output_name(one.tensor().sha256)) == files::Kind::none) missing.push_back(one);
   return missing;
 }
 
@@ -139,10 +142,10 @@ bool record_entry(const std::string& path, const LedgerEntry& entry, const std::
   else
     entries.push_back(entry);
   const std::string text = verify::ledger_text(entries);
-  const std::vector<LedgerEntry> apart = verify::by_output(entry);
-  const std::vector<LedgerEntry> new_ones = keep == Keep::output ? missing_outputs(path, apart) : std::vector<LedgerEntry>{};
+  const std::vector<LedgerOutput> apart = verify::by_output(entry);
+  const std::vector<LedgerOutput> new_ones = keep == Keep::output ? missing_outputs(path, apart) : std::vector<LedgerOutput>{};
   try {
-    for (std::size_t i = 0; keep == Keep::output && i < apart.size(); ++i) keep_output(path, apart[i], outputs[i]);
+    for (std::size_t i = 0; keep == Keep::output && i < apart.size(); ++i) keep_output(path, apart[i].tensor(), outputs[i]);
     files::write_file(path, text);
   } catch (...) {
     forget_outputs(path, new_ones, former_entries);
@@ -153,14 +156,14 @@ bool record_entry(const std::string& path, const LedgerEntry& entry, const std::
   return replaces;
 }
 
-std::optional<tensors::Tensor> kept_output(const std::string& path, const LedgerEntry& entry) {
-  const std::string file = output_file(path, entry.output.sha256);
+std::optional<tensors::Tensor> kept_output(const std::string& path, const LedgerTensor& output) {
+  const std::string file = output_file(path, output.sha256);
   if (!fs::exists(file)) return std::nullopt;
-  const emu::Format format = requests::parse_format(entry.output.format);
-  tensors::Tensor output = tensors::open_one(file, {.dtype = format});
-  if (!digest("output", "", format, output).same_numbers(entry.output))
+  const emu::Format format = requests::parse_format(output.format);
+  tensors::Tensor kept = tensors::open_one(file, {.dtype = format});
+  if (!digest("output", "", format, kept).same_numbers(output))
     throw Error(file + ": is not the output that it is named after; delete it, or get it again");
-  return output;
+  return kept;
 }
 
 }  // namespace ulpscope::cli

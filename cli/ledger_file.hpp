@@ -22,7 +22,7 @@ enum class Keep : std::uint8_t { figures, output };
 bool record_entry(const std::string& path, const verify::LedgerEntry& entry, const std::vector<tensors::Tensor>& outputs,
                   Keep keep);
 
-/// The output of an entry of verify::by_output(), if it was kept. @throws ulpscope::Error if the file holds another.
-std::optional<tensors::Tensor> kept_output(const std::string& path, const verify::LedgerEntry& entry);
+/// An output, if it was kept. @throws ulpscope::Error if the file holds another.
+std::optional<tensors::Tensor> kept_output(const std::string& path, const verify::LedgerTensor& output);
 
 }  // namespace ulpscope::cli

@@ -193,10 +193,42 @@ class LedgerOfOperations(unittest.TestCase):
         further = entry["further"][0]
         for changed, said in [([], "'/further' is nothing a ledger holds"), ([{**further, "more": 1}], "is nothing a ledger holds"),
                               ([{**further, "figures": {**further["figures"], "equal": 10}}], "the counts add up to"), (3, "name is looked for in what is no object"),
-                              ([{"name": "lse"}], "'output' is missing"), ([7], "name is looked for in what is no object")]:
+                              ([{"name": "lse"}], "'output' is missing"),
+                              ([further, further], "'lse' is there twice"), ([further, {**further, "name": "mask"}], "'mask' is no output that attention has"),
+                              ([7], "name is looked for in what is no object")]:
             with self.subTest(changed):
                 (self.folder / "L").write_text('{"ulpscope_ledger":1}\n' + json.dumps({**entry, "further": changed}) + "\n")
                 self.assertIn(said, self.run_program("ledger", "show", "L", code=2).stderr.decode())
+
+    def test_a_second_output_among_the_options_is_refused_and_other_cases_are_checked(self):
+        self.attention_with_sums()
+        self.record("attention", *LIKE_VERIFY, "--lse", "lse.npy")
+        self.record("softmax", "x.npy", "--output", "softmax.npy", case="d")
+        version, entry, other = (self.folder / "L").read_text().splitlines()
+        hidden = json.loads(entry)
+        del hidden["further"]
+        hidden["options"]["lse"] = self.moved("lse.npy", 2)  # which is wrong, and would be judged without a word
+        (self.folder / "L").write_text("\n".join([version, json.dumps(hidden), other]) + "\n")
+        said = "its options in the ledger name an output of which it holds no digest (case c of L)"
+        self.assertEqual(self.run_program("ledger", "check", "L", "c", "--output", "attention.npy", code=2).stderr.decode(), f"ulpscope: {said}\n")
+        (self.folder / "m.csv").write_text("case,output\nc,attention.npy\nd,softmax.npy\n")
+        rows = self.rows("check", "L", "--manifest", "m.csv", "--junit", "j.xml", code=2)
+        self.assertEqual([(row["case"], row["status"]) for row in rows], [("c", "unchecked"), ("d", "same")])
+        self.assertIn(said, rows[0]["problem"])
+        self.assertEqual((self.folder / "j.xml").read_text().count("<testcase"), 2)
+
+    def test_a_case_that_is_called_like_the_second_output_of_another(self):
+        self.attention_with_sums()
+        self.record("attention", *LIKE_VERIFY, "--lse", "lse.npy")
+        self.record("rms_norm", "x.npy", "--output", "rms_norm.npy", case="c lse")
+        shutil.copy(self.folder / "L", self.folder / "old")
+        self.record("attention", *LIKE_VERIFY, "--lse", self.moved("lse.npy", 2), code=1)
+        rows = self.rows("diff", "old", "L", code=1)
+        self.assertEqual([(row["case"], row["status"], row["verdict"]) for row in rows],
+                         [("c", "same", "pass"), ("c lse", "moved", "fail"), ("c lse", "same", "pass")])
+        (self.folder / "m.csv").write_text("case,output,lse\nc,attention.npy,lse.npy\n")
+        done = self.run_program("ledger", "check", "old", "--manifest", "m.csv").stderr.decode()
+        self.assertIn("in the ledger, but not checked: c lse\n", done)
 
     def test_a_wrong_second_output_fails_the_record(self):
         self.attention_with_sums()

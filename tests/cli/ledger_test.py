@@ -279,6 +279,19 @@ class Ledger(unittest.TestCase):
         manifest.write_text("case,output\n")
         self.assertEqual(self.run_program("check", "L", "--manifest", "m.csv").returncode, 3)
 
+    def test_a_manifest_of_many_unknown_cases_takes_no_time(self):
+        self.record("known")
+        version, entry = (self.folder / "L").read_text().splitlines()
+        named = lambda i: entry.replace('"case":"known"', f'"case":"case-with-a-name-{i:05}"', 1)
+        (self.folder / "L").write_text("\n".join([version, *map(named, range(2500))]) + "\n")
+        (self.folder / "m.csv").write_text("case,output\n" + "".join(f"zase-with-a-nbme-{i:05},d.npy\n" for i in range(1500)))
+        done = self.run_program("check", "L", "--manifest", "m.csv")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        problems = [row["problem"] for row in csv.DictReader(io.StringIO(done.stdout.decode()))]
+        self.assertEqual(problems[0], "m.csv: row 2: unknown case 'zase-with-a-nbme-00000'; nearest: " +
+                         ", ".join(f"case-with-a-name-{i:05}" for i in range(3)))
+        self.assertEqual(problems[-1], "m.csv: row 1501: unknown case 'zase-with-a-nbme-01499'")  # after seconds of comparing names
+
     def test_two_ledgers(self):
         for case in ("stays", "moves", "goes", "input"):
             self.record(case, "--keep-output", "--driver", "550")

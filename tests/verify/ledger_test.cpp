@@ -60,6 +60,19 @@ std::string damaged(const std::vector<LedgerEntry>& entries, const std::string& 
   return text.replace(at, what.size(), by);
 }
 
+/// The outputs of two entries that have no further ones.
+verify::CaseComparison compared(const LedgerEntry& before, const LedgerEntry& after) {
+  return verify::compare_cases({&before}, {&after});
+}
+
+/// A case of attention with the log-sum-exp of its scores.
+LedgerEntry entry_of_two(const std::string& name) {
+  LedgerEntry two = entry(name);
+  two.operation = "attention";
+  two.further = {{"lse", two.output, "sums of exponentials", two.figures}};
+  return two;
+}
+
 tensors::Tensor tensor(std::vector<double> values) {
   const std::uint64_t size = values.size();
   return tensors::from_values("d", {size}, std::move(values));
@@ -127,6 +140,62 @@ TEST_CASE("a damaged ledger is answered with its line", "[verify][ledger]") {
   CHECK(problem_of(damaged(two, "\xc3\xa9", "\xe9")).starts_with("L: line 2: is no JSON at byte "));
 }
 
+TEST_CASE("counts and extents that leave 64 bits are none", "[verify][ledger]") {
+  LedgerEntry vast = entry("a");
+  vast.output.shape = {std::uint64_t{1} << 32, std::uint64_t{1} << 32};  // 2^64 elements, which are 0 modulo 2^64
+  vast.figures = {.verdict = "pass"};
+  CHECK(problem_of(verify::ledger_text({vast})) == "L: line 2: an output has more elements than can be counted");
+  vast.output.shape = {0, std::uint64_t{1} << 32};
+  CHECK(problem_of(verify::ledger_text({vast})).empty());
+
+  LedgerEntry many = entry("a");
+  many.figures = {.verdict = "pass", .equal = 4, .beyond = std::uint64_t{1} << 63, .nonfinite = std::uint64_t{1} << 63};
+  CHECK(problem_of(verify::ledger_text({many})) == "L: line 2: the counts add up to 2^64 or more");
+}
+
+TEST_CASE("inputs and further outputs are there once, and the operation has them", "[verify][ledger]") {
+  CHECK(problem_of(verify::ledger_text({entry_of_two("a")})).empty());
+
+  LedgerEntry twice = entry_of_two("a");
+  twice.further.push_back(twice.further.front());
+  CHECK(problem_of(verify::ledger_text({twice})) == "L: line 2: 'lse' is there twice");
+  LedgerEntry roles = entry("a");
+  roles.inputs[1].role = "A";
+  CHECK(problem_of(verify::ledger_text({roles})) == "L: line 2: the input 'A' is there twice");
+  for (const char* const name : {"mask", "threads", "output", "q", ""}) {
+    LedgerEntry other = entry_of_two("a");
+    other.further.front().name = name;
+    CHECK(problem_of(verify::ledger_text({other})) ==
+          "L: line 2: '" + std::string(name) + "' is no output that attention has beside its own");
+  }
+  LedgerEntry softmax = entry_of_two("a");
+  softmax.operation = "softmax";
+  CHECK(problem_of(verify::ledger_text({softmax})) == "L: line 2: 'lse' is no output that softmax has beside its own");
+}
+
+TEST_CASE("outputs of a case are compared by themselves, and copy nothing of it", "[verify][ledger]") {
+  const LedgerEntry before = entry_of_two("a");
+  LedgerEntry after = before;
+  after.further.front().output.sha256 = digest('1');
+  after.further.front().figures.beyond = 2;
+  const auto was = verify::by_output(before), is = verify::by_output(after);
+
+  REQUIRE(was.size() == 2);
+  CHECK(&was[1].tensor() == &before.further.front().output);
+  CHECK(&was[0].figures() == &before.figures);
+  CHECK(was[1].label() == "a lse");
+  CHECK(verify::compare_cases(was[0], is[0]).status == CaseStatus::same);
+  const auto moved = verify::compare_cases(was[1], is[1]);
+  CHECK(moved.status == CaseStatus::moved);
+  CHECK(moved.name == "a");
+  CHECK(moved.label() == "a lse");
+  CHECK(moved.after->beyond == 2);
+  const reports::Table table = verify::ledger_table({before});
+  REQUIRE(table.rows.size() == 2);
+  CHECK(std::get<std::string>(table.rows[1].front()) == "a lse");
+  CHECK(std::get<std::string>(table.rows[1][table.columns.size() - 2]) == "sums of exponentials");
+}
+
 TEST_CASE("text that is not UTF-8 is not written", "[verify][ledger]") {
   LedgerEntry bad = entry("a");
   bad.declared["who"] = "\xe9";
@@ -175,35 +244,35 @@ TEST_CASE("a movement is found wherever it is", "[verify][ledger]") {
 TEST_CASE("cases are compared only if they judge the same numbers", "[verify][ledger]") {
   const LedgerEntry before = entry("a");
   LedgerEntry after = before;
-  CHECK(verify::compare_cases(before, after).status == CaseStatus::same);
-  CHECK(verify::compare_cases(before, after).beyond());
+  CHECK(compared(before, after).status == CaseStatus::same);
+  CHECK(compared(before, after).beyond());
 
   after.inputs[0].words = "elsewhere.npy";
   after.declared["driver"] = "560.28";
   after.declared.erase("who");
-  const auto renamed = verify::compare_cases(before, after);
+  const auto renamed = compared(before, after);
   CHECK(renamed.status == CaseStatus::same);
   CHECK(renamed.changes.front() == "driver: 550.54 -> 560.28");
   CHECK(renamed.changes.back().ends_with("-> none"));
 
   after.output.sha256 = digest('1');
-  CHECK(verify::compare_cases(before, after).status == CaseStatus::moved);
+  CHECK(compared(before, after).status == CaseStatus::moved);
 
   after.inputs[1].sha256 = digest('c');
-  const auto differ = verify::compare_cases(before, after);
+  const auto differ = compared(before, after);
   CHECK(differ.status == CaseStatus::inputs_differ);
   CHECK_FALSE(differ.beyond());
   CHECK(differ.changes.front() == "B: bfloat16 3x2 bbbbbbbbbbbb -> bfloat16 3x2 cccccccccccc");
 
   LedgerEntry fewer = before;
   fewer.inputs.pop_back();
-  CHECK(verify::compare_cases(before, fewer).status == CaseStatus::inputs_differ);
-  CHECK(verify::compare_cases(before, fewer).changes.front() == "B: bfloat16 3x2 bbbbbbbbbbbb -> none");
-  CHECK(verify::compare_cases(fewer, before).changes.front() == "B: none -> bfloat16 3x2 bbbbbbbbbbbb");
+  CHECK(compared(before, fewer).status == CaseStatus::inputs_differ);
+  CHECK(compared(before, fewer).changes.front() == "B: bfloat16 3x2 bbbbbbbbbbbb -> none");
+  CHECK(compared(fewer, before).changes.front() == "B: none -> bfloat16 3x2 bbbbbbbbbbbb");
   LedgerEntry other = before;
   other.operation = "grouped_matmul";
-  CHECK(verify::compare_cases(before, other).status == CaseStatus::inputs_differ);
-  CHECK(verify::compare_cases(before, other).changes.front() == "operation: matmul -> grouped_matmul");
+  CHECK(compared(before, other).status == CaseStatus::inputs_differ);
+  CHECK(compared(before, other).changes.front() == "operation: matmul -> grouped_matmul");
   for (const auto figure : {&verify::LedgerFigures::max_ulp_error, &verify::LedgerFigures::bias_ulp,
                             &verify::LedgerFigures::rel_frobenius_error, &verify::LedgerFigures::max_of_bound}) {
     LedgerEntry moved = before;
@@ -222,7 +291,7 @@ TEST_CASE("cases are compared only if they judge the same numbers", "[verify][le
   CHECK(verify::same_figures(before.figures, entry("b").figures));
   LedgerEntry roles = before;
   roles.inputs[0].role = "Q";
-  CHECK(verify::compare_cases(before, roles).status == CaseStatus::inputs_differ);
+  CHECK(compared(before, roles).status == CaseStatus::inputs_differ);
 }
 
 TEST_CASE("what overflowed within the bound since it was recorded is told", "[verify][ledger]") {
@@ -231,7 +300,7 @@ TEST_CASE("what overflowed within the bound since it was recorded is told", "[ve
   after.figures = {.verdict = "pass", .equal = 1, .within = 3, .nonfinite_admitted = 2};
   after.output.sha256 = digest('1');
 
-  const auto moved = verify::compare_cases(before, after);
+  const auto moved = compared(before, after);
   CHECK(moved.overflowed() == 2);
   CHECK(
       moved.sentence() ==
@@ -239,9 +308,9 @@ TEST_CASE("what overflowed within the bound since it was recorded is told", "[ve
       "result is finite, before 0: the bound admits that");
   CHECK(verify::summary({moved}) == "1 case: 1 moved; nothing is beyond the bound; 1 overflowed within it");
   CHECK(verify::figures_table({moved}).columns.back() == "nonfinite_admitted");
-  CHECK(verify::compare_cases(after, before).overflowed() == 0);
+  CHECK(compared(after, before).overflowed() == 0);
   before.figures.nonfinite_admitted = 2;
-  CHECK(verify::compare_cases(before, after).overflowed() == 0);
+  CHECK(compared(before, after).overflowed() == 0);
 
   // A ledger names them where there are some, and is else that of earlier versions.
   CHECK(verify::parse_ledger(verify::ledger_text({after}), "L")[0].figures.nonfinite_admitted == 2);

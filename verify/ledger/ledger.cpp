@@ -64,24 +64,22 @@ bool same_figures(const LedgerFigures& a, const LedgerFigures& b) {
          same_number(a.rel_frobenius_error, b.rel_frobenius_error) && same_number(a.max_of_bound, b.max_of_bound);
 }
 
-std::vector<LedgerEntry> by_output(const LedgerEntry& entry) {
-  std::vector<LedgerEntry> all{entry};
-  all.front().further.clear();
-  for (const LedgerFurther& other : entry.further) {
-    LedgerEntry apart = all.front();
-    apart.name += " " + other.name;
-    apart.output = other.output;
-    apart.bound = other.bound;
-    apart.figures = other.figures;
-    all.push_back(std::move(apart));
-  }
+std::string label_of(const std::string& case_name, const std::string& output_name) {
+  return output_name.empty() ? case_name : case_name + " " + output_name;
+}
+
+std::string LedgerOutput::label() const { return label_of(entry->name, name()); }
+
+std::vector<LedgerOutput> by_output(const LedgerEntry& entry) {
+  std::vector<LedgerOutput> all{{&entry}};
+  for (const LedgerFurther& other : entry.further) all.push_back({&entry, &other});
   return all;
 }
 
-std::vector<LedgerEntry> by_output(const std::vector<LedgerEntry>& entries) {
-  std::vector<LedgerEntry> all;
+std::vector<LedgerOutput> by_output(const std::vector<LedgerEntry>& entries) {
+  std::vector<LedgerOutput> all;
   for (const LedgerEntry& entry : entries)
-    for (LedgerEntry& one : by_output(entry)) all.push_back(std::move(one));
+    for (const LedgerOutput& one : by_output(entry)) all.push_back(one);
   return all;
 }
 
@@ -135,37 +133,21 @@ reports::Table ledger_table(const std::vector<LedgerEntry>& entries) {
                         "bound",
                         "nonfinite_admitted"},
                        {}};
-  for (const LedgerEntry& e : by_output(entries)) {
-    const LedgerFigures& f = e.figures;
+  for (const LedgerOutput& output : by_output(entries)) {
+    const LedgerEntry& e = *output.entry;
+    const LedgerTensor& tensor = output.tensor();
+    const LedgerFigures& f = output.figures();
     const auto option = [&](const char* key) { return value_of(e.options, key); };
     const auto declared = [&](const char* key) { return value_of(e.declared, key); };
-    table.rows.push_back({e.name,
-                          e.operation,
-                          f.verdict,
-                          shapes_of(e.inputs),
-                          e.output.format,
-                          tensors::shape_text(e.output.shape),
-                          option("acc"),
-                          option("engine"),
-                          option("promote"),
-                          option("split-k"),
-                          declared("algorithm"),
-                          declared("device"),
-                          declared("driver"),
-                          declared("library"),
-                          tags_of(e.declared),
-                          whole(f.count()),
-                          whole(f.equal),
-                          whole(f.within),
-                          whole(f.beyond),
-                          whole(f.nonfinite),
-                          f.max_ulp_error,
-                          f.bias_ulp,
-                          f.rel_frobenius_error,
-                          f.max_of_bound,
-                          e.output.sha256,
-                          e.bound,
-                          whole(f.nonfinite_admitted)});
+    table.rows.push_back({output.label(),      e.operation,           f.verdict,
+                          shapes_of(e.inputs), tensor.format,         tensors::shape_text(tensor.shape),
+                          option("acc"),       option("engine"),      option("promote"),
+                          option("split-k"),   declared("algorithm"), declared("device"),
+                          declared("driver"),  declared("library"),   tags_of(e.declared),
+                          whole(f.count()),    whole(f.equal),        whole(f.within),
+                          whole(f.beyond),     whole(f.nonfinite),    f.max_ulp_error,
+                          f.bias_ulp,          f.rel_frobenius_error, f.max_of_bound,
+                          tensor.sha256,       output.bound(),        whole(f.nonfinite_admitted)});
   }
   return table;
 }

@@ -67,11 +67,24 @@ struct LedgerEntry {
   std::vector<LedgerFurther> further = {};      ///< what else the kernel returned
 };
 
-/// An entry for each output, which comparisons and tables are about: the entry without `further`, then one for each of these,
-/// whose case is `CASE lse`.
-std::vector<LedgerEntry> by_output(const LedgerEntry& entry);
+/// One output of a case, which comparisons and tables are about. It refers to the entry, which must outlive it.
+struct LedgerOutput {
+  const LedgerEntry* entry;                ///< of the case
+  const LedgerFurther* further = nullptr;  ///< which of its further outputs; null: the output of the entry itself
+
+  std::string name() const { return further == nullptr ? "" : further->name; }  ///< LedgerFurther::name, or empty
+  std::string label() const;                                                    ///< label_of() of case and name
+  const LedgerTensor& tensor() const { return further == nullptr ? entry->output : further->output; }      ///< the output
+  const std::string& bound() const { return further == nullptr ? entry->bound : further->bound; }          ///< its bound
+  const LedgerFigures& figures() const { return further == nullptr ? entry->figures : further->figures; }  ///< its figures
+};
+/// What an output is called in tables and messages: `CASE`, or `CASE lse`. Another case may bear that name.
+std::string label_of(const std::string& case_name, const std::string& output_name);
+
+/// The output of the entry, then its further ones.
+std::vector<LedgerOutput> by_output(const LedgerEntry& entry);
 /// The same of all entries.
-std::vector<LedgerEntry> by_output(const std::vector<LedgerEntry>& entries);
+std::vector<LedgerOutput> by_output(const std::vector<LedgerEntry>& entries);
 
 /// Whether two entries judge the same numbers: operation and inputs, by their digests.
 bool same_inputs(const LedgerEntry& a, const LedgerEntry& b);
@@ -82,7 +95,8 @@ bool same_inputs(const LedgerEntry& a, const LedgerEntry& b);
 std::string canonical_bytes(emu::Format format, const std::vector<std::uint64_t>& shape, std::span<const double> values);
 
 /// The entries of a ledger's text, sorted by case. `file` names it in messages. @throws ulpscope::Error with the line where it
-/// is none: no JSON, a key that is missing, unknown or there twice, counts that do not add up, a case that is there twice.
+/// is none: no JSON, a key that is missing, unknown or there twice, counts that do not add up, a case, the role of an input or
+/// a further output that is there twice, a further output that the operation does not have.
 std::vector<LedgerEntry> parse_ledger(std::string_view text, const std::string& file);
 
 /// The text of entries in any order. @throws ulpscope::Error for text that is not UTF-8.

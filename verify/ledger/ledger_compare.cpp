@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
@@ -39,11 +41,6 @@ void add_changes(std::vector<std::string>& changes, const std::map<std::string, 
       changes.push_back(key + ": " + value_of(before, key) + " -> " + value_of(after, key));
 }
 
-const LedgerTensor* input_of(const LedgerEntry& entry, const std::string& role) {
-  const auto at = std::ranges::find(entry.inputs, role, &LedgerTensor::role);
-  return at == entry.inputs.end() ? nullptr : &*at;
-}
-
 std::string kind_text(const LedgerTensor& tensor) {
   return tensor.format + " " + (tensor.shape.empty() ? "scalar" : tensors::shape_text(tensor.shape));
 }
@@ -54,11 +51,11 @@ std::string tensor_text(const LedgerTensor* tensor) {
 }
 
 void add_input_changes(std::vector<std::string>& changes, const LedgerEntry& before, const LedgerEntry& after) {
-  std::set<std::string> roles;
-  for (const auto* side : {&before, &after})
-    for (const LedgerTensor& input : side->inputs) roles.insert(input.role);
-  for (const std::string& role : roles) {
-    const LedgerTensor *was = input_of(before, role), *is = input_of(after, role);
+  std::map<std::string, std::pair<const LedgerTensor*, const LedgerTensor*>> by_role;
+  for (const LedgerTensor& input : before.inputs) by_role[input.role].first = &input;
+  for (const LedgerTensor& input : after.inputs) by_role[input.role].second = &input;
+  for (const auto& [role, pair] : by_role) {
+    const auto& [was, is] = pair;
     if (was == nullptr || is == nullptr || !was->same_numbers(*is))
       changes.push_back(role + ": " + tensor_text(was) + " -> " + tensor_text(is));
   }
@@ -101,17 +98,18 @@ std::string_view name_of(CaseStatus status) noexcept {
   return names[static_cast<std::size_t>(status)];
 }
 
-CaseComparison compare_cases(const LedgerEntry& before, const LedgerEntry& after) {
-  CaseComparison c{.name = before.name, .before = before.figures, .after = after.figures};
-  if (before.operation != after.operation) c.changes.push_back("operation: " + before.operation + " -> " + after.operation);
-  add_input_changes(c.changes, before, after);
-  c.status = !same_inputs(before, after)                ? CaseStatus::inputs_differ
-             : before.output.same_numbers(after.output) ? CaseStatus::same
-                                                        : CaseStatus::moved;
-  if (before.output.format != after.output.format || before.output.shape != after.output.shape)
-    c.unlike_outputs = kind_text(before.output) + " -> " + kind_text(after.output);
-  add_changes(c.changes, before.options, after.options);
-  add_changes(c.changes, before.declared, after.declared);
+CaseComparison compare_cases(const LedgerOutput& before, const LedgerOutput& after) {
+  const LedgerEntry &was = *before.entry, &is = *after.entry;
+  CaseComparison c{.name = was.name, .output = before.name(), .before = before.figures(), .after = after.figures()};
+  if (was.operation != is.operation) c.changes.push_back("operation: " + was.operation + " -> " + is.operation);
+  add_input_changes(c.changes, was, is);
+  c.status = !same_inputs(was, is)                          ? CaseStatus::inputs_differ
+             : before.tensor().same_numbers(after.tensor()) ? CaseStatus::same
+                                                            : CaseStatus::moved;
+  if (before.tensor().format != after.tensor().format || before.tensor().shape != after.tensor().shape)
+    c.unlike_outputs = kind_text(before.tensor()) + " -> " + kind_text(after.tensor());
+  add_changes(c.changes, was.options, is.options);
+  add_changes(c.changes, was.declared, is.declared);
   return c;
 }
 

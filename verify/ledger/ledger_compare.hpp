@@ -35,9 +35,10 @@ enum class CaseStatus : std::uint8_t {
 /// The word of a status, as in tables.
 std::string_view name_of(CaseStatus status) noexcept;
 
-/// One case on both sides.
+/// One output of a case on both sides.
 struct CaseComparison {
-  std::string name;                                      ///< the same on both
+  std::string name;                                      ///< of the case, the same on both
+  std::string output = {};                               ///< LedgerOutput::name(), the same on both
   CaseStatus status = CaseStatus::unchecked;             ///< what became of it
   std::optional<LedgerFigures> before = {}, after = {};  ///< of the sides that there are
   std::optional<Movement> movement = {};                 ///< of what moved, where both outputs are known
@@ -45,6 +46,8 @@ struct CaseComparison {
   std::vector<std::string> changes = {};                 ///< `driver: 550.54 -> 560.28`; inputs, where they differ
   std::string problem = {};                              ///< in one line; empty: none
 
+  /// What it is called in tables and messages.
+  std::string label() const { return label_of(name, output); }
   /// Whether both sides have it and could be judged.
   bool compared() const { return status == CaseStatus::same || status == CaseStatus::moved; }
   /// Whether the later output is wrong, moved or not: elements of it, or the odds of a stochastic rounding.
@@ -62,7 +65,7 @@ struct CaseComparison {
 };
 
 /// Without `movement`, which wants the outputs themselves.
-CaseComparison compare_cases(const LedgerEntry& before, const LedgerEntry& after);
+CaseComparison compare_cases(const LedgerOutput& before, const LedgerOutput& after);
 
 /// `3 cases: 1 same, 2 moved; 1 is beyond the bound`; what overflowed within it is counted apart
 std::string summary(const std::vector<CaseComparison>& cases);
@@ -70,7 +73,7 @@ std::string summary(const std::vector<CaseComparison>& cases);
 /// The figures of what moved, two rows a case: `before` and `now`. `nonfinite_admitted` is there where it is not 0.
 reports::Table figures_table(const std::vector<CaseComparison>& cases);
 
-/// ledger_check.csv: one row a case; cells of what is not known are empty.
+/// ledger_check.csv: one row for each output of a case; cells of what is not known are empty.
 reports::Table comparison_table(const std::vector<CaseComparison>& cases);
 
 }  // namespace ulpscope::verify

@@ -83,7 +83,7 @@ void add_movement(std::vector<Cell>& row, const CaseComparison& c) {
 }  // namespace
 
 std::string CaseComparison::sentence() const {
-  const std::string start = name + ": ";
+  const std::string start = label() + ": ";
   switch (status) {
     case CaseStatus::same: return start + same_sentence(*this);
     case CaseStatus::moved: return start + "moved" + distance(*this) + "; " + judged(*this);
@@ -127,8 +127,8 @@ reports::Table figures_table(const std::vector<CaseComparison>& cases) {
   };
   for (const CaseComparison& c : cases) {
     if (c.status != CaseStatus::moved) continue;
-    add(c.name, "before", *c.before);
-    add(c.name, "now", *c.after);
+    add(c.label(), "before", *c.before);
+    add(c.label(), "now", *c.after);
   }
   return table;
 }
@@ -142,7 +142,7 @@ reports::Table comparison_table(const std::vector<CaseComparison>& cases) {
   }
   table.columns.insert(table.columns.end(), {"changes", "problem", "nonfinite_admitted_before", "nonfinite_admitted"});
   for (const CaseComparison& c : cases) {
-    std::vector<Cell> row{c.name, std::string(name_of(c.status))};
+    std::vector<Cell> row{c.label(), std::string(name_of(c.status))};
     add_movement(row, c);
     add_pair(row, c, &LedgerFigures::verdict);
     for (const auto figure : {&LedgerFigures::equal, &LedgerFigures::within, &LedgerFigures::beyond, &LedgerFigures::nonfinite})

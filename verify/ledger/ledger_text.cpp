@@ -6,11 +6,15 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 #include "emu/error.hpp"
 #include "emu/json_input.hpp"
 #include "emu/names.hpp"
 #include "emu/visible.hpp"
+#include "tensors/elements.hpp"
+#include "verify/check_operations.hpp"
 #include "verify/ledger/ledger.hpp"
 
 namespace ulpscope::verify {
@@ -135,6 +139,9 @@ LedgerFigures figures_of(const json& object) {
     throw Malformed{fmt::format("verdict '{}': is pass, fail or vacuous", f.verdict)};
   if (f.nonfinite_admitted > f.within)
     throw Malformed{fmt::format("{} elements are admitted, {} are within the bound", f.nonfinite_admitted, f.within)};
+  std::uint64_t sum = 0;
+  for (const std::uint64_t elements : {f.equal, f.within, f.beyond, f.nonfinite})
+    if (__builtin_add_overflow(sum, elements, &sum)) throw Malformed{"the counts add up to 2^64 or more"};
   if (f.wrong() != 0 && f.verdict != "fail")  // which may be for what no element shows: the odds of stochastic rounding
     throw Malformed{fmt::format("verdict {} with {} wrong elements", f.verdict, f.wrong())};
   return f;
@@ -148,11 +155,11 @@ std::map<std::string, std::string> words_at(const json& object, const char* key)
   return out;
 }
 
-void check_counts(const LedgerFigures& figures, const LedgerTensor& output) {
-  std::uint64_t elements = 1;
-  for (const std::uint64_t extent : output.shape) elements *= extent;
-  if (elements != figures.count())
-    throw Malformed{fmt::format("the counts add up to {}, the output has {} elements", figures.count(), elements)};
+void check_counts(const LedgerFigures& f, const LedgerTensor& output) {
+  const std::optional<std::uint64_t> elements = tensors::element_count(output.shape);
+  if (!elements) throw Malformed{"an output has more elements than can be counted"};
+  if (*elements != f.count())
+    throw Malformed{fmt::format("the counts add up to {}, the output has {} elements", f.count(), *elements)};
 }
 
 LedgerFurther further_of(const json& object) {
@@ -162,6 +169,21 @@ LedgerFurther further_of(const json& object) {
                       .figures = figures_of(member(object, "figures"))};
   check_counts(other.figures, other.output);
   return other;
+}
+
+/// Inputs and outputs are found by these names.
+void check_names(const LedgerEntry& entry) {
+  std::set<std::string_view> names;
+  for (const LedgerTensor& input : entry.inputs)
+    if (!names.insert(input.role).second) throw Malformed{fmt::format("the input '{}' is there twice", input.role)};
+  for (const LedgerFurther& other : entry.further) {
+    if (!names.insert(other.name).second) throw Malformed{fmt::format("'{}' is there twice", other.name)};
+    const auto has = [&](const CheckOperation& operation) {
+      return operation.name == entry.operation && std::ranges::count(operation.further, other.name) != 0;
+    };
+    if (std::ranges::none_of(check_operations(), has))
+      throw Malformed{fmt::format("'{}' is no output that {} has beside its own", other.name, entry.operation)};
+  }
 }
 
 LedgerEntry entry_of(const json& object) {
@@ -177,6 +199,7 @@ LedgerEntry entry_of(const json& object) {
   check_counts(entry.figures, entry.output);
   if (object.contains("further"))
     for (const json& other : object["further"]) entry.further.push_back(further_of(other));
+  check_names(entry);
   if (const json again = json_of(entry); again != object)
     throw Malformed{
         fmt::format("'{}' is nothing a ledger holds", json::diff(again, object).front()["path"].get<std::string>())};

@@ -43,7 +43,7 @@ class Making {
 
   /// Adds a line to the heading.
   void say(const std::string& line) { check_.heading += emu::visible(line) + "\n"; }
-  /// Adds another output of the kernel, which `expectation` is about.
+  /// Adds another output of the kernel, one of CheckOperation::further.
   void add_output(FurtherOutput output) { check_.further.push_back(std::move(output)); }
 
   /// The check. This is used up.
