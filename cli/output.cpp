@@ -18,6 +18,7 @@
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "reports/directory.hpp"
+#include "reports/escape.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope::cli {
@@ -113,13 +114,8 @@ void remark(const std::string& text) {
 }
 
 std::string shortened(const std::string& line) {
-  constexpr std::size_t most = 4000, kept = 1500;
-  if (line.size() <= most) return line;
-  const auto begins = [&](std::size_t at) { return (static_cast<unsigned char>(line[at]) & 0xc0U) != 0x80; };  // a character
-  std::size_t first = kept, last = line.size() - kept;
-  while (!begins(first)) --first;
-  while (!begins(last)) ++last;
-  return line.substr(0, first) + " ... " + line.substr(last);
+  constexpr std::size_t most = 4000;
+  return reports::without_middle(line, most);
 }
 
 void remark_report(const std::string& directory) {

@@ -25,4 +25,14 @@ std::string html_escaped(std::string_view text) {
   return escaped;
 }
 
+std::string without_middle(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const std::size_t kept = most / 8 * 3;
+  const auto begins = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80; };  // a character
+  std::size_t first = kept, last = text.size() - kept;
+  while (first > 0 && !begins(first)) --first;
+  while (last < text.size() && !begins(last)) ++last;
+  return text.substr(0, first) + " ... " + text.substr(last);
+}
+
 }  // namespace ulpscope::reports

@@ -18,6 +18,7 @@
 #include "files/read_file.hpp"
 #include "reports/compare/csv_file.hpp"
 #include "reports/directory.hpp"
+#include "reports/escape.hpp"
 #include "reports/sha256.hpp"
 
 namespace ulpscope::reports {
@@ -45,20 +46,23 @@ std::string joined(const std::vector<std::string>& words, std::size_t count) {
   return text;
 }
 
-bool tells_rows_apart(const CsvFile& file, std::size_t columns) {
-  std::set<std::vector<std::string>> seen;
-  return std::all_of(file.rows.begin(), file.rows.end(), [&](const std::vector<std::string>& row) {
-    return seen.insert({row.begin(), row.begin() + static_cast<std::ptrdiff_t>(columns)}).second;
-  });
+/// The fewest columns at the left that tell all rows apart, or all of them. In their order the rows that are most alike stand
+/// next to each other.
+std::size_t columns_that_tell_apart(const CsvFile& file) {
+  std::vector<const std::vector<std::string>*> rows;
+  for (const auto& row : file.rows) rows.push_back(&row);
+  std::ranges::sort(rows, [](const auto* a, const auto* b) { return *a < *b; });
+  std::ptrdiff_t alike = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    alike = std::max(alike, std::ranges::mismatch(*rows[i - 1], *rows[i]).in1 - rows[i - 1]->begin());
+  return std::min(static_cast<std::size_t>(alike) + 1, file.columns.size());
 }
 
 /// Columns that both have at the left, and that tell the rows of both apart; all of these where none do.
 std::size_t key_columns(const CsvFile& a, const CsvFile& b) {
   const auto common = static_cast<std::size_t>(
       std::mismatch(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end()).first - a.columns.begin());
-  for (std::size_t count = 1; count < common; ++count)
-    if (tells_rows_apart(a, count) && tells_rows_apart(b, count)) return count;
-  return common;
+  return std::min(common, std::max(columns_that_tell_apart(a), columns_that_tell_apart(b)));
 }
 
 /// Rows by name; rows of one name by how many were before.
@@ -74,12 +78,14 @@ Rows rows_by_name(const CsvFile& file, std::size_t columns) {
   return rows;
 }
 
-/// The place of each column, the first where a name is there twice.
+/// The place of each column.
 using Columns = std::map<std::string, std::size_t>;
 
-Columns columns_of(const CsvFile& file) {
+Columns columns_of(const CsvFile& file, const fs::path& path) {
   Columns places;
-  for (std::size_t i = 0; i < file.columns.size(); ++i) places.emplace(file.columns[i], i);
+  for (std::size_t i = 0; i < file.columns.size(); ++i)
+    if (!places.emplace(file.columns[i], i).second)
+      throw Error(path.string() + ": has two columns '" + file.columns[i] + "'; those of a report have names of their own");
   return places;
 }
 
@@ -91,15 +97,15 @@ class Comparison {
     const bool in_a = fs::exists(a), in_b = fs::exists(b);
     if (!in_a || !in_b) return add(name, "", "", in_a ? "present" : "", in_b ? "present" : "");
     for (const fs::path& path : {a, b}) files::open_file(path.string());  // a pipe would be waited for
-    rows(name, read_csv(a.string()), read_csv(b.string()));
+    const CsvFile of_a = read_csv(a.string()), of_b = read_csv(b.string());
+    rows(name, of_a, columns_of(of_a, a), of_b, columns_of(of_b, b));
   }
 
   Table result{"diff", {"file", "row", "column", "a", "b", "difference", "relative"}, {}};
 
  private:
-  void rows(const std::string& name, const CsvFile& a, const CsvFile& b) {
+  void rows(const std::string& name, const CsvFile& a, const Columns& in_a, const CsvFile& b, const Columns& in_b) {
     const std::size_t keys = key_columns(a, b);
-    const Columns in_a = columns_of(a), in_b = columns_of(b);
     for (const std::string& column : a.columns)
       if (!in_b.contains(column)) add(name, "", column, "present", "");
     for (const std::string& column : b.columns)
@@ -126,6 +132,7 @@ class Comparison {
     }
   }
 
+  /// Each cell that differs has the names of its row and its column: however long they are, it takes little.
   void add(const std::string& file, const std::string& row, const std::string& column, const std::string& a,
            const std::string& b) {
     const auto x = number(a), y = number(b);
@@ -133,7 +140,8 @@ class Comparison {
     const double difference = x && y ? *y - *x : none;
     const double relative = x && y ? difference / std::fabs(*x) : none;
     if (std::fabs(difference) <= tolerance_.absolute || std::fabs(relative) <= tolerance_.relative) return;
-    result.rows.push_back({file, row, column, a, b, difference, relative});
+    constexpr std::size_t most = 1000;
+    result.rows.push_back({file, without_middle(row, most), without_middle(column, most), a, b, difference, relative});
   }
 
   ReportTolerance tolerance_;

@@ -34,7 +34,8 @@ struct ReportTolerance {
 };
 
 /// diff.csv: `file,row,column,a,b,difference,relative` of each cell that differs beyond the tolerance. A row is named by the
-/// shortest columns at the left that tell all rows of both files apart; rows of one side have an empty column and the side's
+/// shortest columns at the left that tell all rows of both files apart; names of more than 1000 bytes are there without their
+/// middle; rows of one side have an empty column and the side's
 /// row count of 1, files and columns of one side likewise. @throws ulpscope::Error
 Table compare_reports(const std::string& a, const std::string& b, const ReportTolerance& tolerance);
 

@@ -110,6 +110,27 @@ class ManyKeys(Attack):
             self.write(f"{name}/manifest.json", json.dumps({"program": "ulpscope", "version": "x", "arguments": ["census"], "files": files}))
         self.assertEqual(self.in_time("report", "diff", "a", "b")[0], 1)
 
+    def report(self, name, table):
+        (self.path / name).mkdir()
+        self.write(f"{name}/census.csv", table)
+        self.write(f"{name}/manifest.json", json.dumps({"program": "ulpscope", "arguments": ["census"], "files": {"census.csv": ""}}))
+
+    def test_of_rows_of_reports_that_are_alike(self):
+        table = ",".join(f"c{i}" for i in range(self.COUNT)) + "\n" + 2 * (",".join("1" for _ in range(self.COUNT)) + "\n")
+        self.report("a", table), self.report("b", table)
+        self.assertEqual(self.in_time("report", "diff", "a", "b")[0], 0)
+
+    def test_of_long_names_in_reports(self):
+        """Of a row or a column, in which all cells differ."""
+        long, count = "k" * self.COUNT, self.COUNT // 5
+        for a, b, rows in (("a", "b", [["k"] + [f"c{i}" for i in range(count)], [long] + count * ["{}"]]),
+                           ("c", "d", [["k", long]] + [[str(i), "{}"] for i in range(count)])):
+            table = "".join(",".join(row) + "\n" for row in rows)
+            self.report(a, table.replace("{}", "1")), self.report(b, table.replace("{}", "2"))
+            code, out, err = self.in_time("report", "diff", a, b, "--csv")
+            self.assertEqual((code, out.count("\n"), err), (1, count + 1, ""))
+            self.assertEqual(self.in_time("report", "diff", a, b, "--rows", "1", "--csv")[1], "\n".join(out.split("\n")[:2]) + "\n")
+
 
 class Injection(Attack):
     """What files name is printed, and what is printed obeys nobody."""
