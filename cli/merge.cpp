@@ -123,13 +123,14 @@ int run(const Merge& merge) {
   const std::optional<studies::ScaleRange> range = swept_range(report);
   const std::size_t formats = config.formats.size(), scales = range ? range->count() : 0;
   const EachResult each = [&](const std::function<void(studies::TensorResults)>& take) {
-    parts.for_each([&](std::size_t i, const studies::TensorPart& whole) {
+    const auto take_whole = [&](std::size_t i, const studies::TensorPart& whole) {
       const bool fits = whole.census.size() == formats && whole.sweep.size() == formats * scales;
       if (!fits && tensors[i].count() != 0)
-        throw Error(emu::visible(names.front() + ": has not the sums of " + tensors[i].label + " that it was asked for"));
+        throw Error(emu::visible(names.front() + ": " + studies::other_sums(tensors[i].label)));
       studies::check_tensor_scales(tensors[i], whole, report.scaling, config.formats, names.front());
       take(studies::results_of(tensors[i], whole, config.formats, range));
-    });
+    };
+    parts.for_each(take_whole, {.census = formats, .sweep = formats * scales});
   };
   write_precision_report(report, each, config);
   remark_report(merge.directory);

@@ -82,14 +82,15 @@ void MergedParts::check_complete() const {
   }
 }
 
-void MergedParts::for_each(const std::function<void(std::size_t tensor, const TensorPart& whole)>& take) {
+void MergedParts::for_each(const std::function<void(std::size_t tensor, const TensorPart& whole)>& take,
+                           const SumCounts& most) {
   auto place = places_.begin();
   for (std::size_t t = 0; t < head().all->tensors.size(); ++t) {
     const std::string& label = head().all->tensors[t].label;
     TensorPart whole;
     for (bool first = true; place != places_.end() && place->piece.tensor == t; ++place, first = false) {
       PartReader& reader = parts_[place->part];
-      const TensorPart part = reader.next();
+      const TensorPart part = reader.next(most);
       if (!first && !(are_alike(whole.census, part.census) && are_alike(whole.sweep, part.sweep)))
         refuse(reader.name(), "has sums of " + label + " for other formats, or that were formed otherwise");
       if (!first && !follow(whole.blocks, part.blocks))
@@ -112,7 +113,8 @@ std::vector<double> merged_amax(std::vector<PartReader> parts, const std::vector
   if (const std::string why = other_numbers(*first.head().all, samples); !why.empty())
     refuse(first.name(), why + " than these inputs hold");
   std::vector<double> all;
-  MergedParts(std::move(parts)).for_each([&](std::size_t, const TensorPart& whole) { all.push_back(whole.amax.value_or(0)); });
+  const auto take = [&](std::size_t, const TensorPart& whole) { all.push_back(whole.amax.value_or(0)); };
+  MergedParts(std::move(parts)).for_each(take, {.census = 0, .sweep = 0});
   return all;
 }
 

@@ -20,9 +20,9 @@ class MergedParts {
 
   const PartHead& head() const noexcept { return parts_.front().head(); }     ///< of the first
   const std::string& name() const noexcept { return parts_.front().name(); }  ///< of its file
-  /// Gives away what all parts have measured of each tensor, in their order. Call it once. @throws ulpscope::Error where parts
-  /// differ in the scales of a tensor, or are damaged
-  void for_each(const std::function<void(std::size_t tensor, const TensorPart& whole)>& take);
+  /// Gives away what all parts have measured of each tensor, in their order; `most` sums of each piece. Call it once.
+  /// @throws ulpscope::Error where parts differ in the scales of a tensor, have more sums, or are damaged
+  void for_each(const std::function<void(std::size_t tensor, const TensorPart& whole)>& take, const SumCounts& most = {});
 
  private:
   struct Place {

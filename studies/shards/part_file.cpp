@@ -97,6 +97,8 @@ TensorPart piece_of(std::string_view line, const std::string& name, const std::s
   });
 }
 
+std::string other_sums(const std::string& label) { return "has not the sums of " + label + " that it was asked for"; }
+
 void PartWriter::add(std::string_view line) {
   write_(std::exchange(is_first_, false) ? "\n" : ",\n");
   write_(line);
@@ -163,11 +165,13 @@ void PartReader::read_tensors(const PartReader* like) {
   tensor_lines_ = std::move(lines), head_.all = std::move(all);
 }
 
-TensorPart PartReader::next() {
+TensorPart PartReader::next(const SumCounts& most) {
   return guarded(name_, [&] {
-    TensorPart part = tensor_part_of(json_of(line()));
+    const PartJson json = json_of(line());
     const Piece& piece = head_.pieces.at(read_++);
     const std::string& label = head_.all->tensors[piece.tensor].label;
+    if (json.at("census").size() > most.census || json.at("sweep").size() > most.sweep) throw Malformed{other_sums(label)};
+    TensorPart part = tensor_part_of(json);
     if (head_.command == "amax" && !part.amax) throw Malformed{"has no magnitude of " + label};
     check(part, label, piece.range);
     if (read_ == head_.pieces.size()) read_end();

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ std::string piece_line(const TensorPart& piece);
 /// of a tensor of this label
 TensorPart piece_of(std::string_view line, const std::string& name, const std::string& label, const ElementRange& range);
 
+/// What is wrong with a part that has more or fewer sums of a tensor than its request asks for, in words that follow its name.
+std::string other_sums(const std::string& label);
+
 /// Writes the text of a part as it is measured, but for the brace that closes it.
 class PartWriter {
  public:
@@ -64,6 +68,11 @@ class PartWriter {
   bool is_first_ = true;
 };
 
+/// How many sums a piece has.
+struct SumCounts {
+  std::size_t census = std::numeric_limits<std::size_t>::max(), sweep = census;  ///< as TensorPart has them
+};
+
 /// Reads one. All members throw ulpscope::Error that names `name` where the text is none.
 class PartReader {
  public:
@@ -75,8 +84,9 @@ class PartReader {
 
   const PartHead& head() const noexcept { return head_; }     ///< what was asked for
   const std::string& name() const noexcept { return name_; }  ///< of the file, for messages
-  /// What is measured of the next of head().pieces.
-  TensorPart next();
+  /// What is measured of the next of head().pieces, which has no more sums than these: each takes memory, and may be two
+  /// characters.
+  TensorPart next(const SumCounts& most = {});
 
  private:
   std::string line();

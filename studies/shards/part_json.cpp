@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "emu/exact_sum.hpp"
 #include "emu/json_input.hpp"
 #include "emu/names.hpp"
 #include "requests/parts.hpp"
@@ -30,15 +31,18 @@ Json json_number(double x) {
 }
 
 double number_of(const Json& json) {
-  const std::string text = json.get<std::string>();
+  const std::string& text = json.get_ref<const std::string&>();
   double x = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), x, std::chars_format::hex);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) throw Malformed{"'" + text + "' is no number"};
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size())
+    throw Malformed{"'" + text.substr(0, 40) + "' is no number"};
   return x;
 }
 
-constexpr int most_exponent = 10'000;        // of a term of an exact sum; far more than any has
-constexpr std::size_t most_digits = 10'000;  // of its integer
+constexpr int most_exponent = 10'000;  // of a term of an exact sum; far more than any has
+// Of its integer: WideSum::value() takes terms that lie no further apart than bits of products of doubles, and carries of
+// their sums are at most as long as a term.
+constexpr std::size_t most_digits = (-emu::ExactSum::least_exponent + 2 * 64) / 4;
 
 /// `-1f 3` is -31 * 2^3.
 Json json_sum(const WideSum& wide) {
@@ -52,7 +56,7 @@ Json json_sum(const WideSum& wide) {
 }
 
 WideSum sum_of(const Json& json) {
-  const std::string text = json.get<std::string>();
+  const std::string& text = json.get_ref<const std::string&>();
   const std::size_t space = text.find(' '), begin = text.starts_with('-') ? 1 : 0;
   const std::string digits = space == std::string::npos ? std::string() : text.substr(begin, space - begin);
   int exponent = 0;
@@ -151,6 +155,17 @@ std::uint64_t chunk_of(const std::string& key) {
   return chunk;
 }
 
+constexpr int most_level = 47;  // of chunks: of 2^63 elements
+
+/// An ordered_json looks through all members of an object for each that it is asked for. A patch has no more than it takes away
+/// and adds, of chunks at most two of each level, as PartialSums keeps them.
+void check_few_members(const Json& json) {
+  constexpr std::size_t most = 4 * (most_level + 1);
+  if (!json.is_object()) return;
+  if (json.size() > most) throw Malformed{"has more chunks than any tensor"};
+  for (const Json& value : json) check_few_members(value);
+}
+
 PartialSums partial_of(const Json& json) {
   if (json.contains("exact")) {
     const Json& of = json.at("exact");
@@ -160,7 +175,6 @@ PartialSums partial_of(const Json& json) {
   std::vector<ChunkSums> chunks;
   if (!json.at("chunks").is_object()) throw Malformed{"has chunks without places"};
   for (const auto& [key, chunk] : json.at("chunks").items()) {
-    constexpr int most_level = 47;  // of 2^63 elements
     chunks.push_back({chunk_of(key), emu::whole_number<int>(chunk.at("level")), sums_of(chunk)});
     const bool is_far = chunks.back().first >> most_level != 0;
     if (is_far || chunks.back().level < 0 || chunks.back().level > most_level)
@@ -200,7 +214,9 @@ Json json_partials(const std::vector<PartialSums>& sums, Json& before) {
 std::vector<PartialSums> partials_of(const Json& json, Json& before) {
   std::vector<PartialSums> all;
   for (const Json& one : json) {
+    check_few_members(one);
     before.merge_patch(one);
+    check_few_members(before);
     all.push_back(partial_of(before));
   }
   return all;

@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 from files_test import PROGRAM, run, safetensors
@@ -398,6 +399,35 @@ class Shards(Model):
         place.write_text(sealed_json(large))
         self.assertEqual("p2/0/part.json: a shape is too large", self.refused("merge", "p2", "-o", "R"))
         self.assertFalse((self.folder / "parts/R").exists())
+
+    def test_sums_beyond_those_asked_for_are_refused_before_they_are_made(self):
+        """Each says what is not as in the one before: {} is all of that again."""
+        self.shard("census", 1, "--to", "e4m3")
+        self.shard("sweep", 2, "--to", "e4m3", "--log2-scale", "3:4")
+        self.shard("census", 3, "--to", "e4m3", "--rounding", "stochastic")
+        zeros = {"counts": [0] * 8, "nonzero": 0, "largest": ["0", 0], "smallest": ["0", 0], "level": 0}
+
+        def refused(folder, change):
+            place = self.folder / "parts" / folder / "0/part.json"
+            text = place.read_text()
+            whole = json.loads(text)
+            change(whole["parts"][0])
+            place.write_text(sealed_json(whole))
+            started = time.monotonic()
+            said = self.refused("merge", folder, "-o", "R")
+            place.write_text(text)
+            self.assertLess(time.monotonic() - started, 60)
+            return said
+
+        label = "model/a.safetensors:l.0.w"
+        more = 500_000
+        for folder, sums in (("p1", "census"), ("p2", "sweep"), ("p2", "census")):
+            self.assertEqual(f"{folder}/0/part.json: has not the sums of {label} that it was asked for",
+                             refused(folder, lambda of: of[sums].extend(more * [{}])))
+        # Numbers of 2149 bits and more are beyond any product of doubles, and 128 bits of them are one term: (2148 + 128) / 4 digits.
+        self.assertIn("is no exact sum", refused("p1", lambda of: of["census"][0]["exact"].update(error="f" * 570 + " 0")))
+        for chunks in ({str(i): {} for i in range(200_000)}, {"0": {str(i): 0 for i in range(200_000)}}, {str(i): zeros for i in range(193)}):
+            self.assertEqual("p3/0/part.json: has more chunks than any tensor", refused("p3", lambda of: of["census"][0].update(chunks=chunks)))
 
     def test_sums_that_were_formed_otherwise_are_refused(self):
         self.shard("census", 2, "--to", "e4m3")
