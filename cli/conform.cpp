@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `conform`: words to a request, findings as text, table or JSON.
 #include <memory>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
-#include "cli/crash_line.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/own_process.hpp"
 #include "cli/rows.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
@@ -69,7 +70,8 @@ int run(const Conform& conform) {
       throw Error("--write-inputs " + conform.write_inputs + ": checks nothing; leave out --program, --dump and --library");
     return verify::write_inputs(asked, conform.write_inputs), done;
   }
-  const CrashLine crash(emu::visible(verify::subject_name(conform.request)) + ": crashed");
+  std::optional<OwnProcess> own_process;
+  if (!conform.request.library.empty()) own_process.emplace(emu::visible(verify::subject_name(conform.request)));
   ProgressLine progress;
   const verify::ConformResult result =
       verify::conform(conform.request, progress.callback(), [&](const std::string& line) { progress.clear(), remark(line); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converters and functions with planted faults, for conform_test.py. They share no code with what judges them: values are
 // doubles, rounded by scaling and rint.
+#include <unistd.h>
+
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -133,3 +135,8 @@ extern "C" void spoils_environment(const void* in, void* out, std::size_t count)
   std::fesetround(FE_UPWARD);
 }
 extern "C" void crashes(const void*, void*, std::size_t) { std::abort(); }
+extern "C" void exits(const void*, void*, std::size_t) { std::exit(0); }
+extern "C" void exits_at_once(const void*, void*, std::size_t) { ::_exit(0); }
+extern "C" void stands_still(const void*, void*, std::size_t) {
+  for (;;) ::pause();
+}

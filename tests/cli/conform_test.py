@@ -7,10 +7,12 @@ import json
 import math
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from time_limit import LIMIT
@@ -25,6 +27,13 @@ def run(*words, cwd=None):
     done = subprocess.run([PROGRAM, "conform", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, cwd=cwd, timeout=LIMIT)
     return done.returncode, done.stdout, done.stderr
+
+
+def until(holds):
+    end = time.monotonic() + LIMIT
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def check(symbol, *words):
@@ -296,12 +305,29 @@ class Errors(unittest.TestCase):
     def test_libraries_that_are_not_there(self):
         self.refused("cannot be loaded", "--library", "missing.so", "--symbol", "f", *HALF)
         self.refused("has no function missing", "--library", LIBRARY, "--symbol", "missing", *HALF)
-        self.refused("crashed", "--library", LIBRARY, "--symbol", "crashes", *HALF)
+        self.refused(":crashes: crashed", "--library", LIBRARY, "--symbol", "crashes", *HALF)
         with tempfile.TemporaryDirectory() as folder:
             name = folder + "/l\n::error::planted\x1b[31m.so"
             os.symlink(LIBRARY, name)
             self.refused(r"l\x0a::error::planted\x1b[31m.so:crashes: crashed", "--library", name, "--symbol", "crashes", *HALF)
         self.refused("scalar_float takes", "--library", LIBRARY, "--symbol", "right", "--signature", "scalar_float", *HALF)
+
+    def test_a_library_that_ends_the_process_has_not_passed(self):
+        for name in ("exits", "exits_at_once"):
+            for threads in ("1", "2"):
+                self.refused(f":{name}: has ended the process, with exit code 0", "--library", LIBRARY, "--symbol", name, *HALF,
+                             "--subject-threads", threads)
+
+    def test_a_library_that_stands_still_ends_with_the_command(self):
+        for ended_by in (signal.SIGTERM, signal.SIGKILL):
+            command = subprocess.Popen([PROGRAM, "conform", "--library", LIBRARY, "--symbol", "stands_still", *HALF])
+            self.addCleanup(command.kill)
+            children = pathlib.Path(f"/proc/{command.pid}/task/{command.pid}/children")
+            until(lambda: children.read_text().split())
+            child = pathlib.Path("/proc", children.read_text().split()[0])
+            command.send_signal(ended_by)
+            self.assertEqual(command.wait(LIMIT), -ended_by)
+            until(lambda: not child.exists() or ") Z " in (child / "stat").read_text())
 
     def test_bad_words(self):
         subject = ("--library", LIBRARY, "--symbol", "right")
