@@ -130,7 +130,7 @@ class InputFiles {
       }
       for (const auto& [name, write] : {std::pair(role, &write_values), std::pair(role + "_codes", &write_codes)}) {
         const std::string slot = "{" + name + "}";
-        if (program_.names(slot)) write(files[slot] = folder_.file(name + ".npy"), shape, one.format, values);
+        if (program_.names(slot)) write(files[slot] = folder_.file("in-" + name + ".npy"), shape, one.format, values);
       }
     }
     return files;
@@ -154,6 +154,15 @@ std::string listed(const verify::ResolvedCheck& check) {
   return emu::comma_separated(slots);
 }
 
+/// Inputs of formulas have any names.
+void refuse_slots_of_two(const ChildProgram& program, const verify::ResolvedCheck& check, const std::string& said) {
+  std::set<std::string> taken{"{out}"};
+  for (const verify::CheckInput& input : check.inputs)
+    for (const std::string& slot : {"{" + input.role + "}", "{" + input.role + "_codes}"})
+      if (!taken.insert(slot).second && program.names(slot))
+        throw Error(said + slot + " stands for two files; give the input '" + input.role + "' another name in the formula");
+}
+
 void call(const ChildProgram& program, const Part& part, const std::map<std::string, std::string>& files,
           const ScratchFolder& folder) {
   const std::string said = "--program '" + program.words.front() + "', condition " + part.name + ": ";
@@ -171,6 +180,7 @@ std::vector<std::string> outputs_of_program(const std::string& operation, const 
   const std::string said = "--program '" + asked.command + "': ";
   const ChildProgram program{split_words(asked.command, said), asked.timeout_s};
   if (!program.names("{out}")) throw Error(said + "is not told where to write; it is given {out}, and " + listed(check));
+  refuse_slots_of_two(program, check, said);
   refuse_what_has_no_batch(operation, check);
   const std::set<std::string> cut = roles_to_cut(operation, check, asked);
   for (const std::string& role : cut)
@@ -183,7 +193,7 @@ std::vector<std::string> outputs_of_program(const std::string& operation, const 
   std::vector<std::string> outputs;
   for (const Part& part : parts_of(shape.front())) {
     std::map<std::string, std::string> files = inputs.write(part, cut);
-    files["{out}"] = folder.file(part.name + ".npy");
+    files["{out}"] = folder.file("out-" + part.name + ".npy");
     call(program, part, files, folder);
     outputs.push_back(part.name + "=" + files["{out}"] + "@" + std::to_string(part.first * rows_of_each));
   }

@@ -143,6 +143,24 @@ class InvarianceOfPrograms(unittest.TestCase):
         self.assertEqual({row["status"] for row in csv.DictReader(io.StringIO(done.stdout.decode()))}, {"same"})
         self.assertEqual(os.listdir(self.scratch), [])
 
+    def test_inputs_of_formulas_have_the_names_of_conditions(self):
+        for name in ("all", "again", "first", "last", "half", "from_1"):
+            pairs = self.pairs("expr", f"{name}*{name}", "--input", f"{name}=normal:0,1:9x8",
+                               *self.kernel("squares.py", f"{{{name}}}", "{out}"))
+            self.assertEqual({row["rows_moved"] for row in pairs.values()}, {"0"}, name)
+        nothing = ["--program", "true {all} {out}"]
+        done = self.run_program("expr", "all*all", "--input", "all=normal:0,1:9x8", *nothing, code=2)
+        self.assertIn(b"condition all: has not written {out}", done.stderr)
+
+    def test_what_stands_for_two_files_is_refused(self):
+        own = ("--input", "x=normal:0,1:9x8")
+        self.pairs("expr", "x*x", *own, *self.kernel("squares.py", "{x}", "{out}"))
+        for formula, slot, name in (("x*out", "{out}", "out"), ("x*x_codes", "{x_codes}", "x_codes")):
+            done = self.run_program("expr", formula, *own, "--input", f"{name}=normal:0,1:9x8",
+                                    *self.kernel("squares.py", "{x}", slot, "{out}"), code=2)
+            said = f"{slot} stands for two files; give the input '{name}' another name in the formula"
+            self.assertIn(said.encode(), done.stderr)
+
     def test_few_rows_have_fewer_conditions(self):
         for batch, names in [(1, {"all", "again"}), (2, {"all", "again", "first", "last"}), (3, {"all", "again", "first", "last", "from_1"})]:
             pairs = self.pairs("sum", f"normal:0,1:{batch}x8", *self.kernel("sums.py", "{x}", "{out}"))
