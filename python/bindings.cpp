@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "emu/error.hpp"
@@ -56,6 +57,8 @@ tensors::Tensor tensor_of(Bytes bytes, const std::string& dtype, std::size_t ite
     type.format = emu::parse_format(dtype);
     if (!type.format) throw Error(label + ": there are no numbers of dtype " + dtype);
     type.name = emu::format_name(*type.format);
+    if (8 * item_bytes < static_cast<std::size_t>(type.format->bits()))
+      throw Error(label + ": elements of " + std::to_string(item_bytes) + " bytes hold no codes of " + type.name);
   }
   const auto owner = std::make_shared<const Bytes>(std::move(bytes));
   const auto* const first = reinterpret_cast<const std::byte*>(owner->data());

@@ -88,6 +88,7 @@ void add_facts(nb::module_& m) {
   m.def("percent_text", &reports::percent_text);
   m.def("shortest", &reports::shortest);
   m.def("visible", [](const std::string& text) { return emu::visible(text); });
+  m.def("visible_lines", [](const std::string& text) { return emu::visible_lines(text); });
   m.def("command_line", &requests::command_line);
 }
 

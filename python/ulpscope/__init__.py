@@ -27,7 +27,7 @@ def __getattr__(name):
     """`ulpscope.torch` and `ulpscope.testing`, where they are asked for first."""
     if name in ("torch", "testing"):
         return importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module 'ulpscope' has no attribute '{name}'")
+    raise AttributeError(f"module 'ulpscope' has no attribute '{_core.visible(name)}'")
 
 
 class Format:
@@ -94,9 +94,10 @@ def encode(x, to, **options):
 def decode(codes, to=None):
     """Values of codes: an array of numpy in their shape, float32 where every number of the format fits, else float64.
 
-    codes: unsigned integers, also as numpy loads those of ml_dtypes (`void16`), or an array whose dtype says the format by itself
-    (bfloat16 and float8 of ml_dtypes, torch and jax), without `to`; signed integers for `intN`, from -2^(N-1) on. to: a format, or `intN`. Raises ulpscope.Error where the dtype is
-    another format's, or a code has more bits."""
+    codes: unsigned integers of the format's bits or more, also as numpy loads those of ml_dtypes (`void16`), or an array whose dtype
+    says the format by itself (bfloat16 and float8 of ml_dtypes, torch and jax), without `to`; signed integers for `intN`, from
+    -2^(N-1) on. to: a format, or `intN`. Raises ulpscope.Error where the dtype is another format's or has fewer bits, or a code has
+    more."""
     if isinstance(codes, (int, list, tuple)):
         codes = array_of(codes, keep_whole=True)
     word = None if to is None else _word(to)
@@ -109,10 +110,10 @@ def decode(codes, to=None):
         raise Error(f"codes: are {own}; codes of {word} are unsigned integers")
     if word is None and (array.dtype.name == own or is_unsigned) and not own.startswith("float"):
         raise Error(f"codes: {own} says no format; give `to`")
-    if word is not None and is_unsigned and array.size:
-        bits, largest = Format(word).bits, int(array.max())
-        if own.startswith("void") and int(own[4:]) != -(-bits // 8) * 8:
-            raise Error(f"codes: {own} holds {own[4:]} bits an element, {word} has {bits}")
+    if word is not None and is_unsigned:
+        bits, held_bits, largest = Format(word).bits, 8 * array.itemsize, int(array.max(initial=0))
+        if held_bits < bits or own.startswith("void") and held_bits != -(-bits // 8) * 8:
+            raise Error(f"codes: {own} holds {held_bits} bits an element, {word} has {bits}")
         if largest >> bits:
             raise Error(f"codes: {largest:#x} has more than the {bits} bits of {word}")
     held = hold(codes, "codes", word)

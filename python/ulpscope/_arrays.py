@@ -85,7 +85,7 @@ def as_numpy(x):
         array = array_of(x)
     else:
         array = np.from_dlpack(x) if hasattr(x, "__dlpack__") and not hasattr(x, "__array__") else np.asarray(x)
-    if array.dtype == object or array.dtype.kind in "cOSUMm" or array.dtype.names:
+    if array.dtype == object or array.dtype.kind in "cOSTUMm" or array.dtype.names:
         raise TypeError(f"{type(x).__name__} of dtype {array.dtype} is no array of real numbers")
     if array.dtype.name in _NARROW_INTEGERS:
         array = array.astype(array.dtype.name.rstrip("0123456789") + "8")

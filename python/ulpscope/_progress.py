@@ -4,6 +4,8 @@ import contextlib
 import sys
 import time
 
+from . import _core
+
 _AFTER = 1.0  # seconds; what is shorter shows nothing
 
 
@@ -19,7 +21,7 @@ def _words(seconds):
 
 class _Line:
     def __init__(self, what, at_once):
-        self._what, self._begun, self._width = what, time.monotonic(), 0
+        self._what, self._begun, self._width = _core.visible(what), time.monotonic(), 0
         self._after = 0 if at_once else _AFTER
 
     def __call__(self, done, total):

@@ -145,7 +145,7 @@ class Asked:
         for key, value in values.items():
             if key not in known:
                 near = difflib.get_close_matches(key, known, 3, 0.4)
-                raise TypeError(f"{called}: there is no '{key}'" + (f"; nearest: {', '.join(near)}" if near else ""))
+                raise TypeError(f"{called}: there is no '{_core.visible(key)}'" + (f"; nearest: {', '.join(near)}" if near else ""))
             if value is None or (known[key]["flag"] and value is False):
                 continue
             self.values.append((known[key]["name"], self._words(known[key], value)))
@@ -200,29 +200,34 @@ class Asked:
         self.held.append((hold(array, label), label))
         return self.held[-1][0].word
 
-    def named(self, value):
-        """A result with the arrays' names in the place of the words they are held under."""
+    def named(self, value, shown=str):
+        """A result with the arrays' names, as `shown` has them, in the place of the words they are held under."""
         if isinstance(value, str) and self.held:
-            labels = {held.word: label for held, label in self.held}
+            labels = {held.word: shown(label) for held, label in self.held}
             longest_first = sorted(labels, key=len, reverse=True)  # `memory:1` begins `memory:12`
             return re.sub("|".join(map(re.escape, longest_first)), lambda word: labels[word[0]], value)
         if isinstance(value, (list, tuple)):
-            return type(value)(self.named(one) for one in value)
+            return type(value)(self.named(one, shown) for one in value)
         return value
 
+    def named_text(self, text):
+        """The same of lines to be read, in which nothing of a name acts."""
+        return _core.visible_lines(self.named(text, _core.visible))
+
     def told(self, line):
-        """A line of the command's in words of Python: of arrays and keywords."""
+        """A line of the command's in words of Python: of arrays and keywords. Nothing of their names acts."""
         for of_files, of_arrays in _OF_ARRAYS if self.held else ():
             line = line.replace(of_files, of_arrays)
         given = [*self.values, *((field["name"], [word]) for field, word in self.beside.values())]
-        return with_keywords(self.kind, self.named(line), given, {key: field for key, (field, _) in self.beside.items()})
+        beside = {key: field for key, (field, _) in self.beside.items()}
+        return _core.visible(with_keywords(self.kind, self.named(line), given, beside))
 
     def call(self, function, *more):
         """`function(values, ...)`, whose errors name arrays and keywords. Raises ulpscope.Error."""
         try:
             return function(self.values, *more)
         except _core.Error as error:
-            raise _core.Error(_core.visible(self.told(str(error)))) from None
+            raise _core.Error(self.told(str(error))) from None
 
 
 def operands_of(called, first, inputs, operands, options):
@@ -250,11 +255,11 @@ class Result:
         self.tables = [Table(*named(table)) for table in out["tables"]]
         self.findings = Table(*named(out["findings"]))
         self.remarks = named(out["remarks"])
-        self.outcome, self._text = out["outcome"], named(out["text"])
+        self.outcome, self._text = out["outcome"], out["text"]
 
     @property
     def text(self):
-        return self._text or "\n\n".join([*self._sentences(), *map(repr, self.tables)])
+        return _core.visible_lines(self._text or "\n\n".join([*self._sentences(), *map(repr, self.tables)]))
 
     def __repr__(self):
         return self.text
@@ -268,7 +273,7 @@ class Result:
         return framed("".join(parts + ([] if self._text else [table.html() for table in self.tables])))
 
     def _sentences(self):
-        return [*self.findings["sentence"], *self.remarks]
+        return [_core.visible(sentence) for sentence in (*self.findings["sentence"], *self.remarks)]
 
 
 def study(kind, values, progress=None):
@@ -286,7 +291,7 @@ def study(kind, values, progress=None):
     with shown(kind, progress) as told:
         out = asked.call(lambda given: _core.run(kind, given, told))
     result = Result(out, asked.named, kind)
-    result.remarks = [asked.told(line) for line in out["remarks"]]
+    result.remarks, result._text = [asked.told(line) for line in out["remarks"]], asked.named_text(out["text"])
     return result
 
 

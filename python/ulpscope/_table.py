@@ -29,7 +29,7 @@ def framed(content):
 
 def escaped(text, lines=False):
     """As HTML. Names come from others: nothing of them acts, there as elsewhere; of `lines` their ends stay."""
-    return html.escape("\n".join(map(_core.visible, text.split("\n"))) if lines else _core.visible(text))
+    return html.escape(_core.visible_lines(text) if lines else _core.visible(text))
 
 
 def _cell(value, column):

@@ -87,7 +87,7 @@ class Emulation:
         return Table(*self._core.findings())
 
     def __repr__(self) -> str:
-        return f"<{self.recipe}: {self._step} steps, {len(self.findings())} findings>"
+        return f"<{_core.visible(self.recipe)}: {self._step} steps, {len(self.findings())} findings>"
 
     def suspend(self):
         """Until resume() torch computes as ever: another block is within this one's."""
@@ -119,7 +119,7 @@ class Emulation:
             if p.is_floating_point() and p.dtype != self._dtype:
                 kind = str(p.dtype).removeprefix("torch.")
                 made = "call double() on the model" if self.word == "float64" else "give the model in float32"
-                raise _core.Error(f"emulate: weight {_core.visible(name)} is {kind}; under {self.recipe} the model computes in {self.word}: {made}")
+                raise _core.Error(f"emulate: weight {_core.visible(name)} is {kind}; under {_core.visible(self.recipe)} the model computes in {self.word}: {made}")
         prefix = f"model{len(self._roots) + 1}." if self._roots else ""  # of a second one, such as a discriminator
         self._roots.append(root)
         has_product = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.RNN, torch.nn.GRU)

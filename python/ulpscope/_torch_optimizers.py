@@ -21,7 +21,7 @@ def settings_of(optimizer, weights, word, recipe):
         unknown = "Muon with another iteration"
     if unknown and weights != word:
         known = ", ".join(sorted({one.__name__ for one in _KNOWN}))
-        raise _core.Error(f"emulate: {unknown} is no optimizer of recipes, and {recipe} stores weights in {weights}; there are {known}")
+        raise _core.Error(f"emulate: {unknown} is no optimizer of recipes, and {_core.visible(recipe)} stores weights in {weights}; there are {known}")
     if unknown:
         return unknown
 

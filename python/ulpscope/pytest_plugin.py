@@ -22,7 +22,8 @@ def pytest_addoption(parser):
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     failure = getattr(call.excinfo.value, "ulpscope", None) if call.excinfo else None
-    if failure is None or "ulpscope.testing" not in sys.modules:
+    testing = sys.modules.get("ulpscope.testing")
+    if testing is None or not isinstance(failure, testing.Failure):
         return
     table = failure.verdict.table()
     lines = [f"{column}: {value}" for column, value in zip(table.columns, table.rows[0]) if value != ""]
@@ -30,7 +31,7 @@ def pytest_runtest_makereport(item, call):
     if folder:
         try:
             lines.append("repeat: " + failure.save(pathlib.Path(folder).absolute() / _folder_of(item)))
-        except OSError as error:
+        except Exception as error:  # of whatever the test has given: other tests go on
             lines.append(f"not saved: {error}")
     else:
         lines.append("--ulpscope-save DIR keeps the arrays and says how to repeat the check on them")

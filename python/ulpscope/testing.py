@@ -44,9 +44,10 @@ class Failure:
 
 
 def _save(path, array):
-    """.npy of what numpy has a dtype for, else .safetensors; .npy of the numbers where that has none either."""
+    """.npy of what numpy has a dtype for, and of codes that say no format; else .safetensors, or .npy of the numbers where that has
+    no dtype either."""
     array, word = as_numpy(array)
-    dtype = None if array.dtype.name == word else Format(word).safetensors
+    dtype = None if array.dtype.name == word or word.startswith("void") else Format(word).safetensors
     if not dtype:
         path = path.with_name(path.name + ".npy")
         file = NewFile(path)
@@ -135,7 +136,7 @@ def _audited(operation, check, values):
     with shown("audit " + operation, values.pop("progress", None)) as told:
         asked = Asked("audit " + operation, {**values, "rule": ["check"]})
         out = asked.call(lambda given: _core.audit(operation, given, _asked_check(check), told))
-    return Audit(out["outcome"], asked.named(out["text"]), Table(*asked.named(out["table"])))
+    return Audit(out["outcome"], asked.named_text(out["text"]), Table(*asked.named(out["table"])))
 
 
 def audit(check, a, b, c=None, **options):

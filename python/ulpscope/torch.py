@@ -59,9 +59,9 @@ class emulate:
         places = (places,) if isinstance(places, str) else tuple(places)
         for place in places:
             if place not in PLACES:
-                raise _core.Error(f"emulate: places: '{place}'; there are {', '.join(PLACES)}")
+                raise _core.Error(f"emulate: places: '{_core.visible(str(place))}'; there are {', '.join(PLACES)}")
             if self._plain and place != "gradients" and record is not None:
-                raise _core.Error(f"emulate: places: '{place}' under float32, which torch itself computes; gradients can be recorded")
+                raise _core.Error(f"emulate: places: '{_core.visible(str(place))}' under float32, which torch itself computes; gradients can be recorded")
         every = whole(every, "emulate: every", 1, _core.Error)
         seed = whole(seed, "emulate: seed", 0, _core.Error)
         if not isinstance(recipe, (str, os.PathLike)):
@@ -75,7 +75,7 @@ class emulate:
             raise _core.Error("emulate: the block is entered already; make another one")
         if self._record is not None:
             if run._recorder is not None:
-                raise _core.Error(f"emulate: record: {os.fspath(self._record)} was written by this block before; make another one")
+                raise _core.Error(f"emulate: record: {_core.visible(str(self._record))} was written by this block before; make another one")
             run._recorder = Writer(self._record)
         run._thread = threading.get_ident()
         for outer in _entered:

@@ -12,7 +12,7 @@ class Verdict:
     def __init__(self, result):
         self.outcome, self.text, self.tables = result.outcome, result.text, result.tables
         said = list(zip(result.findings["value"], result.findings["sentence"]))
-        self.sentence = next((sentence for value, sentence in said if value == self.outcome), said[0][1])
+        self.sentence = _core.visible(next((sentence for value, sentence in said if value == self.outcome), said[0][1]))
         self.passed = result.outcome == "pass"
 
     def table(self):
@@ -39,7 +39,7 @@ def formula_options(options, kind="verify expr"):
         if key in known or key == "progress":
             own[key] = value
         elif key in tensors or key in numbers:
-            raise TypeError(f"{kind}: {key} is given twice")
+            raise TypeError(f"{kind}: {_core.visible(key)} is given twice")
         elif isinstance(value, (bool, int, float)):
             numbers[key] = value
         else:

@@ -4,6 +4,8 @@
 
 usage: given_test.py ULPSCOPE, with the package on PYTHONPATH"""
 import array
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -17,6 +19,10 @@ import ulpscope as us
 import ulpscope.testing
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+
+
+def _strings_of_numpy_2():
+    return [np.array(["a"], dtype=np.dtypes.StringDType())] if hasattr(getattr(np, "dtypes", None), "StringDType") else []
 
 
 class Given(unittest.TestCase):
@@ -145,6 +151,8 @@ class Given(unittest.TestCase):
                                    (lambda: us.census(np.ones(3), too=1), TypeError, "nearest: to"),
                                    (lambda: us.matmul(np.ones((2, 3)), np.ones((2, 3))), us.Error, "a \\(2x3\\) by b"),
                                    (lambda: us.round(np.array(["a"]), "e4m3"), TypeError, "no array of real numbers"),
+                                   *[(lambda given=given: us.round(given, "e4m3"), TypeError, r"^ndarray of dtype StringDType\(.*\) is no array of real numbers$")
+                                     for given in _strings_of_numpy_2()],
                                    (lambda: us.round(np.zeros(2, [("a", "i1"), ("b", "<f4")]), "e4m3"), TypeError, "no array of real numbers"),
                                    (lambda: us.scaler("pytorhc"), us.Error, "nearest"),
                                    (lambda: us.decode(np.ones(2, np.float32), "e4m3"), us.Error, "unsigned integers"),
@@ -220,6 +228,16 @@ class Given(unittest.TestCase):
             with self.assertRaisesRegex(us.Error, wanted):
                 us.decode(codes, to)
 
+    def test_codes_of_fewer_bits_than_the_format_are_refused(self):
+        for word, bits in (("u1", 8), ("u2", 16), ("u4", 32)):
+            for to, own in (("fp16", 16), ("float32", 32), ("float64", 64)):
+                for codes in (np.zeros(3, word), np.zeros(0, word)):
+                    if bits >= own:
+                        self.assertEqual(us.decode(codes, to).tolist(), codes.tolist())
+                        continue
+                    with self.assertRaisesRegex(us.Error, f"^codes: uint{bits} holds {bits} bits an element, float{own} has {own}$"):
+                        us.decode(codes, to)
+
     def test_integers_are_the_numbers_that_files_hold(self):
         x = np.array([1.5, -3, 200, -0.4, -127, 0, -1000], np.float32)
         for bits, dtype in ((8, np.int8), (4, np.int8), (12, np.int16), (16, np.int16), (20, np.int32)):
@@ -280,6 +298,30 @@ class Given(unittest.TestCase):
                 fails()
             self.assertIn(shown, str(raised.exception))
             self.assertNotRegex(str(raised.exception), "[\x00-\x1f\x7f-\x9f\u202e]")
+        for fails in (lambda: us.census(np.ones(2), **{acting: 1}), lambda: us.matmul(np.ones((2, 2)), np.ones((2, 2)), **{acting: 1}),
+                      lambda: us.verify.expr(np.ones(2), "x", input={acting: np.ones(2)}, **{acting: np.ones(2)}),
+                      lambda: getattr(us, acting)):
+            with self.assertRaises((TypeError, AttributeError)) as raised:
+                fails()
+            self.assertIn(shown, str(raised.exception))
+
+    def test_what_others_named_is_visible_in_results(self):
+        acting, command, x = "w\x1b[31m\u009b\u202e\n::error::", "::error::x", np.ones((2, 4), np.float32)
+        for name, shown in ((acting, r"w\x1b[31m\u009b\u202e\x0a::error::"), (command, r"\x3a:error::x")):
+            results = [us.invariance.softmax({name: x, "other": 2 * x}, x), us.study("verify softmax", {"output": x, "x": {name: x}}),
+                       us.study("explain expr", {"output": {name: x}, "formula": "y*2", "input": {"y": x}})]
+            for result in results:
+                self.assertIn(shown if result is not results[1] else shown.replace(r"\x3a:", "::"), result.text)
+                self.assertNotRegex(result.text, "(?m)^[ \t]*::|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+                self.assertEqual(repr(result), result.text)
+
+    def test_progress_shows_names_that_do_not_act(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as told:
+            path = pathlib.Path(folder) / "s\x1b[31m\n::error::.toml"
+            path.write_text('[[study]]\nname = "a"\nkind = "accumulation"\nengine = ["fma"]\nin = "e4m3"\nk = ["64"]\n')
+            us.run(path, pathlib.Path(folder) / "out", progress=True)
+        self.assertIn(r"/s\x1b[31m\x0a::error::.toml: ", told.getvalue())
+        self.assertNotRegex(told.getvalue(), "[\n\x1b]")
 
     def test_names_and_lists_of_numbers(self):
         self.assertEqual(us.census({1: np.ones(3)}, to="fp16")["tensor"], ["1"])
@@ -440,6 +482,16 @@ class Kept(unittest.TestCase):
                 ran = subprocess.run(command.replace("ulpscope", PROGRAM, 1), shell=True, capture_output=True, text=True, timeout=300)
                 self.assertEqual(ran.returncode, 1, command + ran.stdout + ran.stderr)
                 self.assertIn(str(raised.exception).splitlines()[0], ran.stdout + ran.stderr)
+
+    def test_codes_that_say_no_format_are_kept_as_codes(self):
+        codes = (np.float32([[1, -2, 3.5], [0.5, 0.25, 9]]).view(np.uint32) >> 16).astype(np.uint16).view("V2")  # of bfloat16
+        with self.assertRaises(AssertionError) as raised:
+            us.testing.assert_softmax(np.full((2, 3), 0.25, np.float32), codes, dtype="bf16")
+        with tempfile.TemporaryDirectory() as folder:
+            command = raised.exception.ulpscope.save(folder)
+            ran = subprocess.run(command.replace("ulpscope", PROGRAM, 1), shell=True, capture_output=True, text=True, timeout=300)
+        self.assertEqual(ran.returncode, 1, command + ran.stderr)
+        self.assertIn(str(raised.exception).splitlines()[0], ran.stdout + ran.stderr)
 
 
 if __name__ == "__main__":

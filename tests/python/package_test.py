@@ -520,6 +520,43 @@ def test_sum(x):
             self.assertEqual(len(list((pathlib.Path(folder) / "kept").iterdir())), 1)
 
 
+    UNUSUAL = """
+import numpy as np
+import ulpscope as us
+from ulpscope import testing
+
+def test_codes():
+    testing.assert_softmax(np.full((3, 4), 0.3, np.float32), np.arange(12, dtype=np.uint16).reshape(3, 4).view("V2"), dtype="bf16")
+
+def test_not_to_be_saved():
+    try:
+        testing.assert_sum(np.float32(9), np.ones(3, np.float32), axis="all")
+    except AssertionError as error:
+        error.ulpscope.values["x"] = np.array(["a"])
+        raise
+
+def test_another_ulpscope():
+    error = AssertionError("of somebody else")
+    error.ulpscope = "theirs"
+    raise error
+
+def test_behind_them():
+    pass
+"""
+
+    def test_what_cannot_be_saved_fails_no_other_test(self):
+        try:
+            import pytest  # noqa: F401
+        except ImportError as error:
+            self.skipTest(str(error))
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "test_kernel.py").write_text(self.UNUSUAL)
+            command = [sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-q", "-p", "no:cacheprovider", "--ulpscope-save", "kept"]
+            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+            self.assertIn("3 failed, 1 passed", ran.stdout, ran.stdout + ran.stderr)
+            self.assertIn("\nrepeat: ulpscope verify softmax ", ran.stdout)
+            self.assertIn("\nnot saved: ndarray of dtype <U1 is no array of real numbers\n", ran.stdout)
+
     def test_tests_of_like_names_keep_their_own(self):
         try:
             import pytest  # noqa: F401
