@@ -33,7 +33,7 @@ double sigmoid_of(Pair w) {
 }
 
 constexpr Pair ln_10 = detail::log_pair(10);
-constexpr double infinity = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 constexpr double all_even = 0x1p53;  ///< from there on all doubles are even integers
 
 /// |x| modulo 2, exactly; |x| < all_even.
@@ -101,14 +101,14 @@ double exp10(double x) noexcept {
 }
 
 double sinpi(double x) noexcept {
-  if (!(std::fabs(x) < infinity)) return not_a_number;
+  if (!std::isfinite(x)) return no_value;
   const double turns = std::fabs(x) < all_even ? modulo_two(x) : 0, z = turns < 1 ? turns : turns - 1;
   const double sine = sine_of_half_turns(z <= 0.5 ? z : 1 - z);
   return sine == 0 ? std::copysign(0, x) : (turns >= 1) != std::signbit(x) ? -sine : sine;
 }
 
 double cospi(double x) noexcept {
-  if (!(std::fabs(x) < infinity)) return not_a_number;
+  if (!std::isfinite(x)) return no_value;
   const double turns = std::fabs(x) < all_even ? modulo_two(x) : 0, z = turns <= 1 ? turns : 2 - turns;
   return z <= 0.5 ? cosine_of_half_turns(z) : -cosine_of_half_turns(1 - z);
 }
@@ -117,13 +117,13 @@ double tanpi(double x) noexcept { return sinpi(x) / cospi(x); }
 
 /// atan(x/sqrt(1 - x^2)), the square as a pair.
 double asin(double x) noexcept {
-  if (!(std::fabs(x) <= 1)) return not_a_number;
+  if (!(std::fabs(x) <= 1)) return no_value;
   const Pair square = detail::two_product(x, x), rest = detail::fast_two_sum(1, -square.high);
   return atan(x / std::sqrt(rest.high + (rest.low - square.low)));
 }
 
 double acos(double x) noexcept {
-  if (!(std::fabs(x) <= 1)) return not_a_number;
+  if (!(std::fabs(x) <= 1)) return no_value;
   return 2 * atan(std::sqrt((1 - x) / (1 + x)));
 }
 
@@ -136,7 +136,7 @@ double asinh(double x) noexcept {
 
 /// x - 1 is exact below 2.
 double acosh(double x) noexcept {
-  if (!(x >= 1)) return not_a_number;
+  if (!(x >= 1)) return no_value;
   if (x >= only_logarithm) return log_of_twice(x);
   return log1p((x - 1) + std::sqrt((x - 1) * (x + 1)));
 }
@@ -144,7 +144,7 @@ double acosh(double x) noexcept {
 double atanh(double x) noexcept {
   const double size = std::fabs(x);
   if (size < 0x1p-28 || x != x) return x;  // x^3/3 < 2^-57 x
-  return size > 1 ? not_a_number : std::copysign(0.5 * log1p(2 * size / (1 - size)), x);
+  return size > 1 ? no_value : std::copysign(0.5 * log1p(2 * size / (1 - size)), x);
 }
 
 /// 2 Phi(-sqrt(2) x), Phi(-t) being e^(-t^2/2) times what is in a table.

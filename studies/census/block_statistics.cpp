@@ -68,7 +68,7 @@ void BlockRows::put(Together& together, const BlockStatistics& row, const BlockS
   } else if (row.counts.blocks != 0 && (all.block_rows != row.block_rows || all.block_columns != row.block_columns)) {
     all.block_rows = all.block_columns = 0;
   }
-  if (is_worse(sums.decibels, together.sums.decibels))
+  if (has_worse(sums.decibels, together.sums.decibels))
     all.worst_in = row.tensor, all.worst = row.worst, all.blocks_per_row = row.blocks_per_row;
   together.sums.merge(sums);
 }

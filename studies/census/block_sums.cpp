@@ -209,13 +209,13 @@ void BlockCounts::merge(const BlockCounts& other) noexcept {
 }
 
 void BlockSums::merge(const BlockSums& next) {
-  if (is_worse(next.decibels, decibels)) worst = next.worst;
+  if (has_worse(next.decibels, decibels)) worst = next.worst;
   counts.merge(next.counts);
   scales.add(next.scales);
   decibels.add(next.decibels);
 }
 
-bool is_worse(const Spread& decibels, const Spread& before) {
+bool has_worse(const Spread& decibels, const Spread& before) {
   const double least = decibels.quantile(0);
   return !std::isnan(least) && !(before.quantile(0) <= least);
 }

@@ -41,7 +41,7 @@ struct BlockSums {
 };
 
 /// Whether the worst of some blocks is worse than all of those before, or there are none of these.
-bool is_worse(const Spread& decibels, const Spread& before);
+bool has_worse(const Spread& decibels, const Spread& before);
 
 /// The blocks whose first element lies in a part of a tensor.
 struct ScaledBlocks {
