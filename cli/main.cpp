@@ -24,6 +24,7 @@
 #include "cli/commands.hpp"
 #include "cli/description.hpp"
 #include "cli/output.hpp"
+#include "cli/own_process.hpp"
 #include "cli/unknown_word.hpp"
 #include "emu/error.hpp"
 #include "emu/simd.hpp"
@@ -70,6 +71,7 @@ bool ends_for_want_of_memory() {
     std::abort();
   }
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, no_memory.data(), no_memory.size());
+  cli::OwnProcess::is_ended_by_itself();
   ::_exit(cli::own_error);
 }
 

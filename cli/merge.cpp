@@ -79,12 +79,14 @@ int merge_blocks(const ReportRequest& report, const studies::CensusRequest& requ
   const std::vector<emu::Format> formats = request.config().formats;
   studies::check_has_blocks(report.scaling);
   studies::BlockRows rows(report.scaling, formats, report.groups);
-  parts.for_each([&](std::size_t i, const studies::TensorPart& whole) {
-    const tensors::Tensor& tensor = parts.head().all->tensors[i];
-    studies::check_blocks(tensor, whole, report.scaling, formats.size(), parts.name());
-    studies::check_tensor_scales(tensor, whole, report.scaling, formats, parts.name());
-    rows.add(tensor, whole.blocks);
-  });
+  parts.for_each(
+      [&](std::size_t i, const studies::TensorPart& whole) {
+        const tensors::Tensor& tensor = parts.head().all->tensors[i];
+        studies::check_blocks(tensor, whole, report.scaling, formats.size(), parts.name());
+        studies::check_tensor_scales(tensor, whole, report.scaling, formats, parts.name());
+        rows.add(tensor, whole.blocks);
+      },
+      {.census = 0, .sweep = 0});
   write_block_report(report, request, std::move(rows));
   return done;
 }

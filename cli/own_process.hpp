@@ -9,7 +9,8 @@ namespace ulpscope::cli {
 
 /// From where it is made the command goes on in a child of this process, which waits, hands signals on and ends as the child
 /// does. Where that ends while the object lives, `subject` is said to have crashed or to have ended it, and the exit code is
-/// bad_usage. To be made by a thread that runs alone, before anything is printed.
+/// bad_usage; when the object has gone the exit code is the command's, whatever the subject does at the end of the process. To
+/// be made by a thread that runs alone, before anything is printed.
 class OwnProcess {
  public:
   /// @throws ulpscope::Error where no process can be started
@@ -18,8 +19,8 @@ class OwnProcess {
   OwnProcess(const OwnProcess&) = delete;
   OwnProcess& operator=(const OwnProcess&) = delete;
 
- private:
-  int told_ = -1;  // takes a byte when this object goes
+  /// To be called by what ends the program of its own accord, without destructors: no subject has.
+  static void is_ended_by_itself() noexcept;
 };
 
 }  // namespace ulpscope::cli

@@ -57,7 +57,8 @@ tensors::Tensor tensor_of(Bytes bytes, const std::string& dtype, std::size_t ite
     type.format = emu::parse_format(dtype);
     if (!type.format) throw Error(label + ": there are no numbers of dtype " + dtype);
     type.name = emu::format_name(*type.format);
-    if (8 * item_bytes < static_cast<std::size_t>(type.format->bits()))
+    const auto bits = static_cast<std::size_t>(type.format->bits());
+    if (8 * item_bytes < bits || (bits >= 32 && 8 * item_bytes != bits))  // the processor's own are read as they are
       throw Error(label + ": elements of " + std::to_string(item_bytes) + " bytes hold no codes of " + type.name);
   }
   const auto owner = std::make_shared<const Bytes>(std::move(bytes));

@@ -116,6 +116,8 @@ def decode(codes, to=None):
             raise Error(f"codes: {own} holds {held_bits} bits an element, {word} has {bits}")
         if largest >> bits:
             raise Error(f"codes: {largest:#x} has more than the {bits} bits of {word}")
+        if own.startswith("uint"):
+            codes = array.astype(np.min_scalar_type((1 << bits) - 1))  # the least words that hold the format
     held = hold(codes, "codes", word)
     return _core.decode(held.word)
 

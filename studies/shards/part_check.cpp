@@ -57,21 +57,6 @@ std::string contradiction_in(const ErrorSums& sums, const ElementRange& range) {
   return {};
 }
 
-/// Chunks lie next to each other and are those of the elements.
-std::string contradiction_in(const PartialSums& sums, const ElementRange& range) {
-  if (sums.chunks().empty()) return contradiction_in(sums.exact().rounded(), range);
-  ElementRange rest = range;
-  for (const ChunkSums& node : sums.chunks()) {
-    const std::uint64_t left = rest.count / chunk_elements + (rest.count % chunk_elements != 0 ? 1 : 0);
-    const std::uint64_t chunks = std::uint64_t{1} << node.level;
-    if (node.first != rest.first / chunk_elements || chunks > left) return "has chunks that are not those of its elements";
-    const std::uint64_t size = chunks == left ? rest.count : chunks * chunk_elements;
-    if (std::string why = contradiction_in(node.sums, {rest.first, size}); !why.empty()) return why;
-    rest = {rest.first + size, rest.count - size};
-  }
-  return rest.count == 0 ? "" : "has chunks that are not those of its elements";
-}
-
 /// Sums and exponents are of the same elements.
 std::string contradiction_in(const ErrorSums& sums, const ExponentCounts& exponents, std::uint64_t nonzero) {
   if (sums.of(Outcome::nan) != exponents.nan || sums.of(Outcome::infinite) != exponents.infinite || sums.nonzero != nonzero)
@@ -98,6 +83,20 @@ std::string contradiction_in(const BlockSums& sums, const ElementRange& range) {
 }
 
 }  // namespace
+
+std::string contradiction_in(const PartialSums& sums, const ElementRange& range) {
+  if (sums.chunks().empty()) return contradiction_in(sums.exact().rounded(), range);
+  ElementRange rest = range;  // chunks lie next to each other, and are those of the elements
+  for (const ChunkSums& node : sums.chunks()) {
+    const std::uint64_t left = rest.count / chunk_elements + (rest.count % chunk_elements != 0 ? 1 : 0);
+    const std::uint64_t chunks = std::uint64_t{1} << node.level;
+    if (node.first != rest.first / chunk_elements || chunks > left) return "has chunks that are not those of its elements";
+    const std::uint64_t size = chunks == left ? rest.count : chunks * chunk_elements;
+    if (std::string why = contradiction_in(node.sums, {rest.first, size}); !why.empty()) return why;
+    rest = {rest.first + size, rest.count - size};
+  }
+  return rest.count == 0 ? "" : "has chunks that are not those of its elements";
+}
 
 std::string contradiction_in(const TensorPart& piece, const ElementRange& range) {
   const ExponentCounts& exponents = piece.exponents;

@@ -12,5 +12,7 @@ namespace ulpscope::studies {
 /// contradicted. A piece has sums and exponents, or a largest magnitude, alone or with blocks. Precondition: the range begins
 /// at a chunk.
 std::string contradiction_in(const TensorPart& piece, const ElementRange& range);
+/// The same of sums alone.
+std::string contradiction_in(const PartialSums& sums, const ElementRange& range);
 
 }  // namespace ulpscope::studies

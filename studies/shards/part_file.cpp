@@ -46,9 +46,14 @@ auto guarded(const std::string& name, Read read) {
   }
 }
 
-/// @throws Malformed
-void check(const TensorPart& part, const std::string& label, const ElementRange& range) {
-  if (const std::string why = contradiction_in(part, range); !why.empty()) throw Malformed{label + " " + why};
+/// What a line tells of elements of a tensor, where all of it can be so. @throws Malformed
+TensorPart checked_part_of(const PartJson& json, const std::string& label, const ElementRange& range) {
+  const auto check = [&](const auto& of) {
+    if (const std::string why = contradiction_in(of, range); !why.empty()) throw Malformed{label + " " + why};
+  };
+  TensorPart part = tensor_part_of(json, check);
+  check(part);
+  return part;
 }
 
 std::vector<Piece> pieces_of(const PartJson& json, const std::vector<tensors::Tensor>& tensors) {
@@ -90,11 +95,7 @@ PartWriter::PartWriter(const PartHead& head, Write write) : write_(std::move(wri
 std::string piece_line(const TensorPart& piece) { return json_text(json_part(piece)); }
 
 TensorPart piece_of(std::string_view line, const std::string& name, const std::string& label, const ElementRange& range) {
-  return guarded(name, [&] {
-    TensorPart piece = tensor_part_of(json_of(line));
-    check(piece, label, range);
-    return piece;
-  });
+  return guarded(name, [&] { return checked_part_of(json_of(line), label, range); });
 }
 
 std::string other_sums(const std::string& label) { return "has not the sums of " + label + " that it was asked for"; }
@@ -171,9 +172,8 @@ TensorPart PartReader::next(const SumCounts& most) {
     const Piece& piece = head_.pieces.at(read_++);
     const std::string& label = head_.all->tensors[piece.tensor].label;
     if (json.at("census").size() > most.census || json.at("sweep").size() > most.sweep) throw Malformed{other_sums(label)};
-    TensorPart part = tensor_part_of(json);
+    TensorPart part = checked_part_of(json, label, piece.range);
     if (head_.command == "amax" && !part.amax) throw Malformed{"has no magnitude of " + label};
-    check(part, label, piece.range);
     if (read_ == head_.pieces.size()) read_end();
     return part;
   });

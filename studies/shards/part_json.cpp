@@ -211,13 +211,14 @@ Json json_partials(const std::vector<PartialSums>& sums, Json& before) {
   return all;
 }
 
-std::vector<PartialSums> partials_of(const Json& json, Json& before) {
+std::vector<PartialSums> partials_of(const Json& json, Json& before,
+                                     const std::function<void(const PartialSums&)>& check_sums) {
   std::vector<PartialSums> all;
   for (const Json& one : json) {
     check_few_members(one);
     before.merge_patch(one);
     check_few_members(before);
-    all.push_back(partial_of(before));
+    check_sums(all.emplace_back(partial_of(before)));
   }
   return all;
 }
@@ -304,11 +305,11 @@ PartJson json_part(const TensorPart& of) {
   return json;
 }
 
-TensorPart tensor_part_of(const PartJson& json) {
+TensorPart tensor_part_of(const PartJson& json, const std::function<void(const PartialSums&)>& check_sums) {
   TensorPart of;
   Json before = Json::object();
-  of.census = partials_of(json.at("census"), before);
-  of.sweep = partials_of(json.at("sweep"), before);
+  of.census = partials_of(json.at("census"), before, check_sums);
+  of.sweep = partials_of(json.at("sweep"), before, check_sums);
   of.exponents = exponents_of(json.at("exponents"));
   for (const Json& scale : json.at("scales")) of.tensor_scales.push_back(number_of(scale));
   if (json.contains("blocks"))

@@ -2,6 +2,7 @@
 // JSON of what a part holds of tensors. Opt in: it includes nlohmann-json.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -26,7 +27,7 @@ tensors::Tensor tensor_of(const PartJson& json);
 
 /// What was measured.
 PartJson json_part(const TensorPart& of);
-/// Back from it.
-TensorPart tensor_part_of(const PartJson& json);
+/// Back from it. `check_sums` is told of all sums one by one, before the next are made, and throws where they cannot be.
+TensorPart tensor_part_of(const PartJson& json, const std::function<void(const PartialSums&)>& check_sums);
 
 }  // namespace ulpscope::studies

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converters and functions with planted faults, for conform_test.py. They share no code with what judges them: values are
 // doubles, rounded by scaling and rint.
+#include <signal.h>
 #include <unistd.h>
 
 #include <bit>
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 namespace {
@@ -137,6 +139,17 @@ extern "C" void spoils_environment(const void* in, void* out, std::size_t count)
 extern "C" void crashes(const void*, void*, std::size_t) { std::abort(); }
 extern "C" void exits(const void*, void*, std::size_t) { std::exit(0); }
 extern "C" void exits_at_once(const void*, void*, std::size_t) { ::_exit(0); }
+extern "C" void exits_with_five(const void*, void*, std::size_t) { std::exit(5); }
+extern "C" void is_killed(const void*, void*, std::size_t) { ::raise(SIGUSR1); }
+/// Of float16 to itself.
+extern "C" void closes_descriptors(const void* in, void* out, std::size_t count) {
+  for (int i = 3; i < 64; ++i) ::close(i);
+  std::memcpy(out, in, 2 * count);
+}
+/// At the end of the process, where the environment says so.
+__attribute__((destructor)) void end_otherwise() {
+  if (const char* const how = std::getenv("CONFORM_SUBJECT_ENDS")) *how == 'c' ? std::abort() : ::_exit(0);
+}
 extern "C" void stands_still(const void*, void*, std::size_t) {
   for (;;) ::pause();
 }

@@ -318,6 +318,24 @@ class Errors(unittest.TestCase):
                 self.refused(f":{name}: has ended the process, with exit code 0", "--library", LIBRARY, "--symbol", name, *HALF,
                              "--subject-threads", threads)
 
+        self.refused(":exits_with_five: has ended the process, with exit code 5", "--library", LIBRARY, "--symbol", "exits_with_five", *HALF)
+        code, out, err = run("--library", LIBRARY, "--symbol", "is_killed", *HALF)
+        self.assertEqual((code, out), (-signal.SIGUSR1, ""))
+        self.assertIn(f":is_killed: its process was ended by signal {signal.SIGUSR1:d}", err)
+
+    def test_the_exit_code_is_that_of_the_verdict(self):
+        for name, expected in (("right", 0), ("ties_away", 1)):
+            command = [PROGRAM, "conform", "--library", LIBRARY, "--symbol", name, *HALF]
+            for how in ("", "exits", "crashes"):
+                done = subprocess.run(command, capture_output=True, timeout=LIMIT,
+                                      env={**os.environ, **({"CONFORM_SUBJECT_ENDS": how} if how else {})})
+                self.assertEqual(done.returncode, expected, (name, how, done.stderr))
+                self.assertTrue(done.stdout)
+            done = subprocess.run(command, capture_output=True, timeout=LIMIT,
+                                  preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+            self.assertEqual(done.returncode, expected, done.stderr)
+        self.assertEqual(run("--library", LIBRARY, "--symbol", "closes_descriptors", *("--from", "fp16", "--to", "fp16"))[0], 0)
+
     def test_a_library_that_stands_still_ends_with_the_command(self):
         for ended_by in (signal.SIGTERM, signal.SIGKILL):
             command = subprocess.Popen([PROGRAM, "conform", "--library", LIBRARY, "--symbol", "stands_still", *HALF])

@@ -17,6 +17,7 @@ import warnings
 import numpy as np
 import ulpscope as us
 import ulpscope.testing
+from ulpscope import _progress
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 
@@ -305,6 +306,17 @@ class Given(unittest.TestCase):
                 fails()
             self.assertIn(shown, str(raised.exception))
 
+    def test_codes_in_words_of_any_width(self):
+        for to, codes, values in (("e2m1", [2, 4], [1, 2]), ("e4m3", [0x38, 0xC0], [1, -2]), ("bf16", [0x3F80, 0xC000], [1, -2]),
+                                  ("tf32", [0x1FC00, 0x60000], [1, -2]), ("fp32", [0x3F800000, 0xC0000000], [1, -2]),
+                                  ("fp64", [0x3FF << 52, 3 << 62], [1, -2])):
+            for word in ("u1", "u2", "u4", "u8"):
+                if 8 * np.dtype(word).itemsize < us.Format(to).bits:
+                    with self.assertRaisesRegex(us.Error, f"bits an element, .* has {us.Format(to).bits}$"):
+                        us.decode(np.zeros(2, word), to)
+                else:
+                    self.assertEqual(us.decode(np.array(codes, word), to).tolist(), values, (to, word))
+
     def test_what_others_named_is_visible_in_results(self):
         acting, command, x = "w\x1b[31m\u009b\u202e\n::error::", "::error::x", np.ones((2, 4), np.float32)
         for name, shown in ((acting, r"w\x1b[31m\u009b\u202e\x0a::error::"), (command, r"\x3a:error::x")):
@@ -316,11 +328,9 @@ class Given(unittest.TestCase):
                 self.assertEqual(repr(result), result.text)
 
     def test_progress_shows_names_that_do_not_act(self):
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as told:
-            path = pathlib.Path(folder) / "s\x1b[31m\n::error::.toml"
-            path.write_text('[[study]]\nname = "a"\nkind = "accumulation"\nengine = ["fma"]\nin = "e4m3"\nk = ["64"]\n')
-            us.run(path, pathlib.Path(folder) / "out", progress=True)
-        self.assertIn(r"/s\x1b[31m\x0a::error::.toml: ", told.getvalue())
+        with contextlib.redirect_stderr(io.StringIO()) as told, _progress.shown("s\x1b[31m\n::error::.toml", True) as line:
+            line(1, 2)
+        self.assertIn(r"s\x1b[31m\x0a::error::.toml: 50 %", told.getvalue())
         self.assertNotRegex(told.getvalue(), "[\n\x1b]")
 
     def test_names_and_lists_of_numbers(self):
