@@ -28,7 +28,7 @@ std::string decade_text(int decade) {
   return std::abs(decade) > far ? fmt::format("1e{}", decade) : tick_text(power_of_ten(decade));
 }
 
-[[noreturn]] void refuse(double low, double high) {
+[[noreturn]] void refuse_range(double low, double high) {
   throw Error(fmt::format("no axis can show numbers from {:g} to {:g}", low, high));
 }
 
@@ -46,7 +46,7 @@ std::string tick_text(double value) {
 }
 
 Axis log10_axis(double least, double most, int most_ticks) {
-  if (!(least > 0 && least <= most && std::isfinite(most))) refuse(least, most);
+  if (!(least > 0 && least <= most && std::isfinite(most))) refuse_range(least, most);
   constexpr int far = 300;  // decades whose neighbours are numbers, too
   const int first = static_cast<int>(std::floor(emu::log10(least))), up = static_cast<int>(std::ceil(emu::log10(most)));
   const int last = first < -far || up > far ? std::max(up, first + 1) : up;
@@ -73,7 +73,7 @@ Axis log10_axis(double least, double most, int most_ticks) {
 
 Axis linear_axis(double low, double high, int most_ticks) {
   constexpr double least = 1e-300;  // of a difference: its ticks' decade is one whose power of ten is a number
-  if (!(high - low >= least && std::isfinite(high - low))) refuse(low, high);
+  if (!(high - low >= least && std::isfinite(high - low))) refuse_range(low, high);
   Axis axis{.low = low, .high = high};
   const int decade = static_cast<int>(std::floor(emu::log10((high - low) / most_ticks)));
   for (const int digit : {1, 2, 5, 10}) {
@@ -97,7 +97,7 @@ Axis linear_axis(double low, double high, int most_ticks) {
 
 Axis whole_axis(double low, double high, int most_ticks) {
   constexpr double most = 1 << 30;  // what is a step beyond is an int, too
-  if (!(low >= -most && high <= most)) refuse(low, high);
+  if (!(low >= -most && high <= most)) refuse_range(low, high);
   Axis axis{.low = low, .high = high};
   int step = 1;
   while ((high - low) / step > most_ticks) step *= 2;
