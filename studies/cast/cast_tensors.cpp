@@ -38,14 +38,14 @@ std::string end_in_byte(const PlanRule& rule) {
 
 CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs,
                          const Progress& progress)
-    : request_(request), plan_(plan), rules_(plan), progress_(progress) {
+    : request_(request), plan_(plan), rules_(plan), fused_(plan.fused), progress_(progress) {
   if (!plan.hadamard.empty()) hadamard_ = tensors::parse_hadamard(plan.hadamard);
   std::vector<std::string> names;
   Asked asked;
   std::vector<std::string> odd;
   for (const tensors::Tensor& tensor : inputs.kept) {
     const std::string& name = names.emplace_back(tensors::written_name(tensor));
-    const std::string set = plan.set_of(name);
+    const std::string set = fused_.key_of(name);
     asked.has_set = asked.has_set || !set.empty();
     const PlanRule* const rule = rules_.rule_for(name);
     if (rule == nullptr) continue;
@@ -107,7 +107,7 @@ std::string CastTensors::key_of(const std::string& set, const PlanRule& rule) {
 }
 
 std::optional<double> CastTensors::shared_amax(const std::string& name, const PlanRule& rule) {
-  const std::string of_name = plan_.set_of(name);
+  const std::string of_name = fused_.key_of(name);
   if (of_name.empty()) return std::nullopt;
   const auto found = sets_.find(key_of(of_name, rule));
   if (found == sets_.end()) return std::nullopt;

@@ -72,6 +72,7 @@ class CastTensors {
   const CastFileRequest& request_;
   const CastPlan& plan_;
   RuleIndex rules_;
+  FusedSets fused_;
   std::optional<tensors::Hadamard> hadamard_;
   std::optional<std::string> rotation_;  ///< what the metadata say of it; none: what they said before
   Progress progress_;

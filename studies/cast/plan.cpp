@@ -21,6 +21,9 @@ namespace {
 
 constexpr const char* rules_key = "tensors";
 
+/// Rules with wildcards, each of which is asked of every name: more than anybody writes. `choose` writes none.
+constexpr std::size_t most_patterns = 1000;
+
 /// Bytes of a plan: `choose` writes some 200 for each tensor, of which the largest checkpoints have 10^5.
 constexpr std::size_t most_plan = std::size_t{1} << 26;
 
@@ -95,17 +98,36 @@ void CastPlan::check() const {
   }
 }
 
-std::string CastPlan::set_of(const std::string& name) const {
-  const std::vector<std::string> parts = split(name, '.');
-  for (const std::string& set : fused)
-    for (const std::string& member : split(set, ','))
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (parts[i] != member) continue;
-        std::string key;
-        for (std::size_t j = 0; j < parts.size(); ++j) key += (j == 0 ? "" : ".") + (j == i ? set : parts[j]);
-        return key;
-      }
-  return {};
+FusedSets::FusedSets(const std::vector<std::string>& fused) : entries_(fused) {
+  for (std::size_t entry = 0; entry < fused.size(); ++entry) {
+    std::size_t place = 0;
+    for (std::string& part : split(fused[entry], ',')) parts_.try_emplace(std::move(part), entry, place++);
+  }
+}
+
+template <class Shown>
+std::string FusedSets::with_entry(const std::string& name, Shown shown) const {
+  if (parts_.empty()) return {};
+  std::vector<std::string> parts = split(name, '.');
+  auto first = parts_.end();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto found = parts_.find(parts[i]);
+    if (found != parts_.end() && (first == parts_.end() || found->second < first->second)) first = found, at = i;
+  }
+  if (first == parts_.end()) return {};
+  parts[at] = shown(first->second.first);
+  std::string joined;
+  for (std::size_t i = 0; i < parts.size(); ++i) joined += (i == 0 ? "" : ".") + parts[i];
+  return joined;
+}
+
+std::string FusedSets::key_of(const std::string& name) const {
+  return with_entry(name, [](std::size_t entry) { return "," + std::to_string(entry); });
+}
+
+std::string FusedSets::words_of(const std::string& name) const {
+  return with_entry(name, [this](std::size_t entry) { return entries_[entry]; });
 }
 
 RuleIndex::RuleIndex(const CastPlan& plan) : plan_(plan) {
@@ -148,6 +170,7 @@ CastPlan read_plan(const std::string& path) {
   if (rules == nullptr) throw Error(path + ": has no table [[" + std::string(rules_key) + "]]: nothing is to be cast");
   if (!rules->is_list()) throw Error(rules->place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
   std::map<std::string, std::string> places;  // of tables, by what they match
+  std::size_t patterns = 0;
   for (const requests::TomlValue& table : rules->list()) {
     if (!table.is_table()) throw Error(table.place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
     PlanRule& rule = plan.rules.emplace_back();
@@ -155,6 +178,9 @@ CastPlan read_plan(const std::string& path) {
     requests::set_from(of_rule, table, {});
     if (rule.copies() && rule.scale != PlanRule{}.scale)
       throw Error(table.place() + ": a tensor that stays as it is has no scale");
+    if (!literal_of(rule.match) && ++patterns > most_patterns)
+      throw Error(table.place() + ": a plan has at most " + std::to_string(most_patterns) +
+                  " rules with wildcards (* ? [); name tensors as they are in the others");
     const auto [first, is_new] = places.try_emplace(rule.match, table.place());
     if (!is_new)
       throw Error(table.place() + ": match = '" + rule.match + "' has a table already, " + first->second +

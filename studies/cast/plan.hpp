@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/format.hpp"
@@ -44,9 +45,26 @@ struct CastPlan {
   void describe(requests::Fields& fields);
   /// @throws ulpscope::Error where `layout`, `fused`, `hadamard` or the scales of a rule are not right
   void check() const;
-  /// What the tensors of a set have in common: the name, where one of its parts between dots is a part of `fused`, with the
-  /// whole entry in its place; empty where none is.
-  std::string set_of(const std::string& name) const;
+};
+
+/// The sets of tensors whose names differ in one part between dots, which is a part of an entry of CastPlan::fused: of the
+/// first entry that has one of a name's.
+class FusedSets {
+ public:
+  /// Of entries that CastPlan::check() takes.
+  explicit FusedSets(const std::vector<std::string>& fused);
+  /// The same for all tensors of a set, and another one for each set; empty where a name is of none.
+  std::string key_of(const std::string& name) const;
+  /// What the tensors of a set have in common, for people: the name with the whole entry in the place of its part.
+  std::string words_of(const std::string& name) const;
+
+ private:
+  /// The name with what `shown` says of its entry in the place of its part.
+  template <class Shown>
+  std::string with_entry(const std::string& name, Shown shown) const;
+
+  std::vector<std::string> entries_;
+  std::map<std::string, std::pair<std::size_t, std::size_t>> parts_;  ///< entry, and place in it, where one is there first
 };
 
 /// The rules of a plan, found without asking each of them where their patterns have no wildcards.
@@ -68,7 +86,7 @@ class RuleIndex {
 };
 
 /// The plan of a TOML file: `layout`, `fused`, and a table `[[tensors]]` for each rule. @throws ulpscope::Error with file and
-/// line
+/// line; also where more than 1000 rules have wildcards, each of which is asked of every name
 CastPlan read_plan(const std::string& path);
 /// The text that read_plan() turns into the same plan.
 std::string plan_text(const CastPlan& plan);

@@ -166,6 +166,7 @@ struct TensorAsked {
 
 std::vector<TensorAsked> asked_of(const ChooseRequest& request, const std::vector<tensors::Tensor>& tensors) {
   const NamePattern groups(request.group);
+  const FusedSets sets(request.naming.fused);
   std::vector<TensorAsked> all;
   for (const tensors::Tensor& tensor : tensors) {
     TensorAsked& asked = all.emplace_back();
@@ -174,7 +175,7 @@ std::vector<TensorAsked> asked_of(const ChooseRequest& request, const std::vecto
         request.copy, [&](const std::string& pattern) { return PlanRule{.match = pattern}.matches(asked.name); });
     if (asked.is_kept) continue;
     asked.group = groups.group_of(asked.name);
-    asked.set = request.naming.set_of(asked.name);
+    asked.set = sets.words_of(asked.name);
   }
   for (const std::string& pattern : request.copy)
     if (std::ranges::none_of(all, [&](const TensorAsked& asked) { return PlanRule{.match = pattern}.matches(asked.name); }))

@@ -101,6 +101,22 @@ class ManyKeys(Attack):
         self.assertEqual({key: word for key, word in json.loads(raw[8:8 + struct.unpack("<Q", raw[:8])[0]])["__metadata__"].items()
                           if key in self.keys}, self.keys)
 
+    def test_of_plans(self):
+        """Sets of fused tensors, and rules; rules with wildcards are asked of all names, and there are few."""
+        count = self.COUNT // 7
+        names = [f"t{i}.q0.w" for i in range(count // 4)]
+        self.write("m.safetensors", hostile.safetensors(json.dumps({n: {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for n in names}).encode()))
+        rule = lambda match: f'[[tensors]]\nmatch = "{match}"\nto = "e4m3"\nscale = "amax"\n'
+        sets = ",".join(f'"r{i},k{i}"' for i in range(count))
+        self.write("sets.toml", f'fused = [{sets}, "q0,q1"]\n' + rule("*"))
+        self.write("long.toml", 'fused = ["' + ",".join(f"q{i}" for i in range(count)) + '"]\n' + rule("*"))
+        self.write("names.toml", "".join(map(rule, names)))
+        self.write("stars.toml", "".join(rule(f"*.w{i}") for i in range(count)) + rule("*"))
+        for plan in ("sets", "long", "names"):
+            self.assertEqual(self.in_time("cast", "m.safetensors", "--plan", plan + ".toml", "-o", plan + ".safetensors")[0], 0, plan)
+        self.assertIn("stars.toml:4001: a plan has at most 1000 rules with wildcards",
+                      self.refused("cast", "m.safetensors", "--plan", "stars.toml", "-o", "stars.safetensors"))
+
     def test_of_columns_of_reports(self):
         for name, other in (("a", "b"), ("b", "a")):
             (self.path / name).mkdir()
