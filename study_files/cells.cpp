@@ -120,7 +120,7 @@ std::optional<studies::StudyResult> result_of_json(const std::string& text) {
 }
 
 std::string digest_of(const GridCell& cell) {
-  return reports::sha256(reports::version() + "\n" + reports::commit() + "\n" + cell.request);
+  return reports::sha256(reports::version() + "\n" + reports::commit() + "\n" + cell.request());
 }
 
 CellStore::CellStore(const std::string& report_directory, Existing existing)

@@ -33,6 +33,8 @@ struct Kind {
   std::string operation;  ///< what Work counts: `elements`, `products`
   double per_second;      ///< operations a core does, about: for forecasts
   std::unique_ptr<Study> (*make)();
+  /// Names of the tables that it may give behind its own: no other study has the files that become of them.
+  std::vector<std::string> further_tables = {};
   /// Of its tables, for the page; none: it has no figures.
   std::vector<reports::Figure> (*figures)(const std::vector<reports::Table>& tables) = nullptr;
 };

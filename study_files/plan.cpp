@@ -3,6 +3,7 @@
 #include "study_files/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -36,11 +37,6 @@ void check_values(const Field& field, const TomlValue& value) {
   for (const TomlValue& item : value.list()) check_values(field, item);
 }
 
-struct Axis {
-  std::string key;
-  const TomlValue::List* values;
-};
-
 std::string text_of(const TomlValue& table, const char* key) {
   const TomlValue* const value = table.table().find(key);
   if (value == nullptr) return {};
@@ -63,58 +59,32 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// A table of one kind, with values of axes in the place of their lists.
-class Grid {
- public:
-  Grid(const Kind& kind, const TomlValue& table) : kind_(kind), table_(table), base_(kind.make()) {
-    Fields fields = base_->fields();
-    TomlValue single{.value = requests::TomlTable{}, .file = table.file, .line = table.line};
-    for (const auto& [key, value] : table.table().entries) {
-      const Field* const field = fields.find(key);
-      if (field != nullptr) check_values(*field, value);
-      if (field != nullptr && is_axis(*field, value)) {
-        axes_.push_back({key, &value.list()});
-        std::get<requests::TomlTable>(single.value).entries.emplace_back(key, value.list().front());
-      } else {
-        std::get<requests::TomlTable>(single.value).entries.emplace_back(key, value);
-      }
-    }
-    requests::set_from(fields, single, own_keys);
-  }
+void check_count(std::size_t cells, const TomlValue& table) {
+  if (cells > most_cells) throw Error(table.place() + ": more than " + std::to_string(most_cells) + " cells in the file");
+}
 
-  PlannedStudy planned(std::string name) const {
-    PlannedStudy study{.name = std::move(name), .kind = kind_.name, .axes = {}, .cells = {}};
-    std::size_t count = 1;
-    for (const Axis& axis : axes_) {
-      study.axes.push_back(axis.key);
-      count *= axis.values->size();
-      if (count > most_cells) throw Error(table_.place() + ": more than " + std::to_string(most_cells) + " cells");
-    }
-    for (std::size_t i = 0; i < count; ++i) study.cells.push_back(cell(i, count));
-    return study;
+/// The grid of a table, with values of axes in the place of their lists.
+PlannedStudy planned(std::string name, const Kind& kind, const TomlValue& table) {
+  std::unique_ptr<Study> base = kind.make();
+  Fields fields = base->fields();
+  TomlValue single{.value = requests::TomlTable{}, .file = table.file, .line = table.line};
+  std::vector<std::string> keys;
+  std::vector<CellGrid::Axis> axes;
+  std::size_t count = 1;
+  for (const auto& [key, value] : table.table().entries) {
+    const Field* const field = fields.find(key);
+    if (field != nullptr) check_values(*field, value);
+    const bool is_own_axis = field != nullptr && is_axis(*field, value);
+    std::get<requests::TomlTable>(single.value).entries.emplace_back(key, is_own_axis ? value.list().front() : value);
+    if (!is_own_axis) continue;
+    count *= value.list().size();
+    check_count(count, table);
+    keys.push_back(key);
+    axes.push_back({key, value.list()});
   }
-
- private:
-  GridCell cell(std::size_t index, std::size_t count) const {
-    GridCell cell{.on_axes = {}, .study = base_->copy(), .request = {}};
-    Fields fields = cell.study->fields();
-    for (const Axis& axis : axes_) {
-      count /= axis.values->size();
-      Field& field = fields.at(axis.key);
-      requests::set_from(field, (*axis.values)[index / count]);
-      index %= count;
-      cell.on_axes.push_back(field.is_flag() && field.words().empty() ? "false" : joined(field.words()));
-    }
-    const std::unique_ptr<Study> standard = kind_.make();
-    cell.request = "kind = \"" + kind_.name + "\"\n" + requests::to_toml(fields, standard->fields());
-    return cell;
-  }
-
-  const Kind& kind_;
-  const TomlValue& table_;
-  std::unique_ptr<Study> base_;
-  std::vector<Axis> axes_;
-};
+  requests::set_from(fields, single, own_keys);
+  return {std::move(name), kind.name, std::move(keys), CellGrid(kind, std::move(base), std::move(axes))};
+}
 
 const TomlValue::List& studies_of(const TomlValue& file) {
   for (const auto& [key, value] : file.table().entries)
@@ -138,26 +108,71 @@ PlannedStudy plan_one(const TomlValue& table) {
   } catch (const Error& error) {
     throw Error(table.table().find("kind")->place() + ": " + error.what());
   }
-  return Grid(find_kind(kind), table).planned(std::move(name));
+  return planned(std::move(name), find_kind(kind), table);
+}
+
+/// Tables by their names, each with the study that it is of.
+using TakenTables = std::map<std::string, std::string>;
+
+void take_tables(const PlannedStudy& study, const TomlValue& table, TakenTables& taken) {
+  std::vector<std::string> names{study.name};
+  for (const std::string& further : find_kind(study.kind).further_tables) names.push_back(study.name + "_" + further);
+  for (const std::string& name : names)
+    if (const auto [other, is_new] = taken.emplace(name, study.name); !is_new)
+      throw Error(table.place() + ": study '" + study.name + "': its table " + name + ".csv is one of study '" + other->second +
+                  "', too; give it another name");
 }
 
 }  // namespace
+
+std::string GridCell::request() const {
+  const std::unique_ptr<Study> standard = kind->make();
+  return "kind = \"" + kind->name + "\"\n" + requests::to_toml(study->fields(), standard->fields());
+}
+
+CellGrid::CellGrid(const Kind& kind, std::unique_ptr<Study> base, std::vector<Axis> axes)
+    : kind_(&kind), base_(std::move(base)), axes_(std::move(axes)) {
+  const std::unique_ptr<Study> tried = base_->copy();
+  Fields fields = tried->fields();
+  for (const Axis& axis : axes_) {
+    size_ *= axis.values.size();
+    for (const TomlValue& value : axis.values) requests::set_from(fields.at(axis.key), value);
+  }
+}
+
+GridCell CellGrid::operator[](std::size_t index) const {
+  GridCell cell{.kind = kind_, .on_axes = {}, .study = base_->copy()};
+  Fields fields = cell.study->fields();
+  std::size_t count = size_;
+  for (const Axis& axis : axes_) {
+    count /= axis.values.size();
+    Field& field = fields.at(axis.key);
+    requests::set_from(field, axis.values[index / count]);
+    index %= count;
+    cell.on_axes.push_back(field.is_flag() && field.words().empty() ? "false" : joined(field.words()));
+  }
+  return cell;
+}
 
 std::vector<PlannedStudy> plan(const TomlValue& file, const std::vector<std::string>& only) {
   std::vector<PlannedStudy> planned;
   std::vector<std::string> names;
   std::set<std::string> taken;
+  TakenTables tables;
+  std::size_t cells = 0;
   for (const TomlValue& table : studies_of(file)) {
-    planned.push_back(plan_one(table));
-    const std::string& name = planned.back().name;
-    if (!taken.insert(name).second)
-      throw Error(table.place() + ": two studies are named '" + name + "': give each a name of its own");
-    names.push_back(name);
+    PlannedStudy study = plan_one(table);
+    if (!taken.insert(study.name).second)
+      throw Error(table.place() + ": two studies are named '" + study.name + "': give each a name of its own");
+    names.push_back(study.name);
+    if (!only.empty() && std::find(only.begin(), only.end(), study.name) == only.end()) continue;
+    cells += study.cells.size();
+    check_count(cells, table);
+    take_tables(study, table, tables);
+    planned.push_back(std::move(study));
   }
   for (const std::string& name : only)
     if (!taken.contains(name)) throw Error("--only " + name + ": the file's studies are " + emu::comma_separated(names));
-  if (!only.empty())
-    std::erase_if(planned, [&](const PlannedStudy& s) { return std::find(only.begin(), only.end(), s.name) == only.end(); });
   return planned;
 }
 

@@ -53,8 +53,12 @@ void append(Table& all, const Table& own, const PlannedStudy& study, const GridC
 }
 
 void add(StudyOutput& output, const studies::StudyResult& result, const PlannedStudy& study, const GridCell& cell) {
+  const std::vector<std::string>& further = cell.kind->further_tables;
   output.tables.resize(std::max(output.tables.size(), result.tables.size()));
   for (std::size_t i = 0; i < result.tables.size(); ++i) {
+    // What is kept, or in a part, may be anything.
+    if (i > 0 && std::find(further.begin(), further.end(), result.tables[i].name) == further.end())
+      throw Error("its cells are not what such a study gives: a table " + result.tables[i].name);
     output.tables[i].name = i == 0 ? study.name : study.name + "_" + result.tables[i].name;
     append(output.tables[i], result.tables[i], study, cell);
   }
@@ -132,7 +136,7 @@ namespace {
 studies::StudyResult result_of(const PlannedStudy& study, const GridCell& planned, const Cells& store, const RunConfig& config,
                                std::uint64_t done, std::uint64_t total) {
   if (std::optional<studies::StudyResult> kept = store.find(planned)) return *std::move(kept);
-  GridCell cell{planned.on_axes, planned.study->copy(), planned.request};
+  GridCell cell{planned.kind, planned.on_axes, planned.study->copy()};
   use_threads(cell, config.threads);
   const studies::Progress progress = !config.progress ? studies::Progress() : [&](std::uint64_t part, std::uint64_t of) {
     config.progress(done, total, of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of));
@@ -151,7 +155,7 @@ std::vector<StudyOutput> run(const std::vector<PlannedStudy>& studies, const Cel
   for (const PlannedStudy& study : studies) {
     StudyOutput output{.name = study.name,
                        .kind = study.kind,
-                       .request = study.cells.front().request,
+                       .request = study.cells[0].request(),
                        .tables = {},
                        .findings = {},
                        .remarks = {}};

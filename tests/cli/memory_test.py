@@ -217,6 +217,16 @@ class Memory(unittest.TestCase):
         self.assertEqual(int(rows[-1]["exact"]), 4 if FREE else 100)
 
 
+class StudyFiles(unittest.TestCase):
+    def test_cells_are_made_one_at_a_time(self):
+        """Each of 20,000 has a request of 16 kB, which together are more than twice the memory as text and as values."""
+        inputs, seeds = ["nothere"] + ["normal:0,1:8"] * 1000, list(range(2000 if FREE else 20_000))
+        with tempfile.TemporaryDirectory() as scratch:
+            (pathlib.Path(scratch) / "s.toml").write_text(f'[[study]]\nkind = "census"\ninputs = {json.dumps(inputs)}\nseed = {seeds}\n')
+            code, _, err = run("run", "s.toml", "--dry-run", cwd=scratch)
+        self.assertEqual((code, err), (2, "ulpscope: study 'census', seed = 0: nothere: no such file\n"))
+
+
 class ManyTensors(unittest.TestCase):
     def test_a_hundred_thousand(self):
         """In twice the memory: most of it is the header, which has some hundred bytes for each."""

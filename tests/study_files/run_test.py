@@ -4,6 +4,7 @@
 import csv
 import hashlib
 import json
+import json
 import os
 import pathlib
 import random
@@ -133,6 +134,7 @@ class Grids(Folder):
 class Refusals(Folder):
     def test_each_names_file_line_and_what_is_known(self):
         census = '[[study]]\nkind = "census"\ninputs = ["normal:0,1:8"]\n'
+        odd = json.dumps(["odd"] * 317)
         for text, wanted in {
                 "": "bad.toml:1: holds no [[study]] table",
                 "x = 1\n": "bad.toml:1: unknown key 'x'; a study file holds [[study]] tables",
@@ -148,6 +150,13 @@ class Refusals(Folder):
                 '[[study]]\nkind = "accumulation"\nengine = []\n': "bad.toml:3: engine: a list without values; ",
                 census + "name = \"../x\"\n": "bad.toml:1: name '../x': give letters, digits, _ and -; files are named by it",
                 census + census: "bad.toml:4: two studies are named 'census': give each a name of its own",
+                census + f"seed = {list(range(317))}\nrounding = {odd}\n": "bad.toml:1: more than 100000 cells in the file",
+                "".join(census + f'name = "s{i}"\nseed = {list(range(30_000))}\n' for i in range(4)):
+                    "bad.toml:16: more than 100000 cells in the file",
+                census + 'name = "t_tensors"\n[[study]]\nkind = "train"\nname = "t"\nfile = "studies/training/digits.toml"\n':
+                    "bad.toml:5: study 't': its table t_tensors.csv is one of study 't_tensors', too; give it another name",
+                census.replace('"census"', '"sweep"') + census + 'name = "sweep_loss_scales"\n':
+                    "bad.toml:4: study 'sweep_loss_scales': its table sweep_loss_scales.csv is one of study 'sweep', too; give it another name",
                 census + "to = \"e4m3\"\nto = \"e5m2\"\n": "bad.toml:5: ",
                 '[[study]]\nkind = "census"\n': "bad.toml:1: inputs is missing: tensor files",
                 census + "rounding = \"neerest\"\n": "study 'census': unknown rounding mode 'neerest'; nearest: ",
@@ -155,6 +164,14 @@ class Refusals(Folder):
             with self.subTest(text):
                 said = self.refusal(text)
                 self.assertTrue(said.startswith(wanted), said)
+
+    def test_tables_of_studies_that_are_left_out_take_no_names(self):
+        (self.path / "two.toml").write_text('[[study]]\nkind = "sweep"\ninputs = ["normal:0,1:8"]\nlog2_scale = "0:1"\n[[study]]\n'
+                                            'kind = "census"\nname = "sweep_loss_scales"\ninputs = ["normal:0,1:8"]\n')
+        for name in "sweep", "sweep_loss_scales":
+            self.run_program("run", "two.toml", "--only", name, "-o", name)
+            self.assertTrue((self.path / name / "sweep_loss_scales.csv").exists())
+        self.assertIn("two.toml:5: study 'sweep_loss_scales': ", self.run_program("run", "two.toml", "--dry-run", code=2).stderr)
 
     def test_words_that_mean_nothing(self):
         self.assertIn("there is no such file, and no built-in study of this name; nearest: ",
