@@ -122,6 +122,11 @@ void remark_report(const std::string& directory) {
   if (reports::WriteElsewhere::present() == nullptr) remark(emu::visible(directory + "/index.html written"));
 }
 
+void remark_part(const std::string& folder, const std::string& use) {
+  if (reports::WriteElsewhere::present() == nullptr)
+    remark(emu::visible(folder + "/" + reports::part_name + " written; " + use));
+}
+
 ProgressLine::ProgressLine(std::string things)
     : things_(std::move(things)), start_ms_(now_ms()), shown_ms_(0), terminal_(::isatty(STDERR_FILENO) != 0) {}
 

@@ -80,6 +80,8 @@ std::string shortened(const std::string& line);
 
 /// `DIR/index.html written`, where it is.
 void remark_report(const std::string& directory);
+/// `PART/part.json written; ` and what makes use of it, likewise.
+void remark_part(const std::string& folder, const std::string& use);
 
 /// A progress line on standard error: only on a terminal, only after a second, gone at the end.
 class ProgressLine {

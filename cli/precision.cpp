@@ -260,7 +260,7 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
   if (kept) kept->remove();
   const char* const use =
       work.command == "amax" ? "`ulpscope census --amax` reads all parts" : "`ulpscope merge` makes a report of all parts";
-  remark(emu::visible(place.folder + "/" + part_name + " written; ") + use);
+  remark_part(place.folder, use);
 }
 
 void write_precision_report(const ReportRequest& request, const PartWork& work, const std::vector<tensors::Tensor>& tensors,

@@ -89,7 +89,7 @@ int run_part(const Run& run, const PartPlace& place, const study_files::StudyTex
         part.cells.emplace(digest, store.find(cell).value());
   reports::write_part(place.folder, study_files::to_text(part), {.arguments = arguments});
   store.remove();
-  remark(emu::visible(place.folder + "/" + part_name + " written; `ulpscope merge` makes a report of all parts"));
+  remark_part(place.folder, "`ulpscope merge` makes a report of all parts");
   return done;
 }
 

@@ -92,7 +92,10 @@ class Manifests(Followed):
         self.assertFalse((self.path / "j.xml").exists())
         self.write("q.toml", '[[study]]\nkind = "breaks"\n')
         self.done("run", "q.toml", "--shard", "0/1", "-o", "P")
-        self.done("report", "check", "P")
+        self.done("census", "normal:0,1:8", "--to", "e4m3", "--shard", "0/1", "-o", "C")
+        for part in ("P", "C"):  # nothing is said to be written
+            code, _, err = self.run_here("report", "check", part)
+            self.assertEqual((code, err), (0, ""))
 
     def test_reports_of_programs_are_checked_where_that_is_allowed(self):
         self.script("good.sh", "cat\n")
