@@ -23,6 +23,9 @@ std::string message_of(zip_error_t& error) {
 std::string why_not_opened(const Bytes& bytes, zip_error_t& error) {
   constexpr std::size_t signature_bytes = 2;
   switch (zip_error_code_zip(&error)) {
+#ifdef ZIP_ER_TRUNCATED_ZIP  // libzip from 1.11 on
+    case ZIP_ER_TRUNCATED_ZIP:
+#endif
     case ZIP_ER_NOZIP: {  // it looks for the directory at the end
       const Piece start = bytes.piece(0, static_cast<std::size_t>(std::min<std::uint64_t>(signature_bytes, bytes.size())));
       if (std::string_view(reinterpret_cast<const char*>(start.bytes.data()), start.bytes.size()) != "PK")

@@ -172,8 +172,8 @@ TensorPart PartReader::next(const SumCounts& most) {
     const Piece& piece = head_.pieces.at(read_++);
     const std::string& label = head_.all->tensors[piece.tensor].label;
     if (json.at("census").size() > most.census || json.at("sweep").size() > most.sweep) throw Malformed{other_sums(label)};
+    if (head_.command == "amax" && !json.contains("amax")) throw Malformed{"has no magnitude of " + label};
     TensorPart part = checked_part_of(json, label, piece.range);
-    if (head_.command == "amax" && !part.amax) throw Malformed{"has no magnitude of " + label};
     if (read_ == head_.pieces.size()) read_end();
     return part;
   });

@@ -354,11 +354,12 @@ class Memory(Attack):
         wide = whole[:directory + 20] + b"\xff" * 8 + whole[directory + 28:]  # the two sizes of the first member (APPNOTE 4.3.12)
         damaged = "x.npz: is a damaged .npz (zip) file: "
         self.write("x.npz", wide)
-        self.assertEqual(self.refused("info", "x.npz"), damaged + "sizes of 64 bits, which it announces, are missing")
+        cut_off = damaged + "it is cut off, has bytes of others before or behind it, or its directory is wrong"
+        self.assertIn(self.refused("info", "x.npz"),  # libzip from 1.11 on does not tell the two apart
+                      (damaged + "sizes of 64 bits, which it announces, are missing", cut_off))
         for bad in (whole[:40], whole[:-1], whole[:-22], whole + hostile.npz({"c.npy": hostile.npy()}), whole[:directory] + b"X" + whole[directory + 1:]):
             self.write("x.npz", bad)
-            self.assertEqual(self.refused("info", "x.npz"),
-                             damaged + "it is cut off, has bytes of others before or behind it, or its directory is wrong")
+            self.assertEqual(self.refused("info", "x.npz"), cut_off)
         self.write("x.npz", whole + b"xxxx")
         self.assertEqual(self.refused("info", "x.npz"), damaged + "it contradicts itself")
         for none in (b"P", b"hello world", hostile.npy(), b"xxxx" + whole):

@@ -124,8 +124,9 @@ class StudyFiles(Followed):
         self.done("run", "one.toml", "-o", "R")
         other = next(path.stem for path in sorted((self.path / "R").glob("q_*.csv")))
         self.write("two.toml", study.format("q") + study.format(other))
-        self.assertIn("would be written twice", self.run_here("run", "two.toml", "-o", "S")[2])
-        self.assertFalse((self.path / "S/manifest.json").exists())
+        for words in (("-o", "S"), ("--dry-run",)):
+            self.assertIn(f"study '{other}': its table {other}.csv is one of study 'q', too; give it another name", self.refused("run", "two.toml", *words))
+        self.assertFalse((self.path / "S").exists())
 
 
 class Cells(Followed):

