@@ -359,7 +359,7 @@ class Memory(Attack):
                       (damaged + "sizes of 64 bits, which it announces, are missing", cut_off))
         for bad in (whole[:40], whole[:-1], whole[:-22], whole + hostile.npz({"c.npy": hostile.npy()}), whole[:directory] + b"X" + whole[directory + 1:]):
             self.write("x.npz", bad)
-            self.assertEqual(self.refused("info", "x.npz"), cut_off)
+            self.assertIn(self.refused("info", "x.npz"), (cut_off, damaged + "it contradicts itself"))
         self.write("x.npz", whole + b"xxxx")
         self.assertEqual(self.refused("info", "x.npz"), damaged + "it contradicts itself")
         for none in (b"P", b"hello world", hostile.npy(), b"xxxx" + whole):
