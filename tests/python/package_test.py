@@ -519,6 +519,17 @@ def test_sum(x):
             self.assertIn("1 of 35 elements", repeated.stdout + repeated.stderr)
             self.assertEqual(len(list((pathlib.Path(folder) / "kept").iterdir())), 1)
 
+    @contextlib.contextmanager
+    def saved(self, tests):
+        """What pytest says of these tests, where failures are saved; what is saved goes with the context."""
+        try:
+            import pytest  # noqa: F401
+        except ImportError as error:
+            self.skipTest(str(error))
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "test_kernel.py").write_text(tests)
+            command = [sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-q", "-p", "no:cacheprovider", "--ulpscope-save", "kept"]
+            yield subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
     UNUSUAL = """
 import numpy as np
@@ -545,27 +556,13 @@ def test_behind_them():
 """
 
     def test_what_cannot_be_saved_fails_no_other_test(self):
-        try:
-            import pytest  # noqa: F401
-        except ImportError as error:
-            self.skipTest(str(error))
-        with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "test_kernel.py").write_text(self.UNUSUAL)
-            command = [sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-q", "-p", "no:cacheprovider", "--ulpscope-save", "kept"]
-            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        with self.saved(self.UNUSUAL) as ran:
             self.assertIn("3 failed, 1 passed", ran.stdout, ran.stdout + ran.stderr)
             self.assertIn("\nrepeat: ulpscope verify softmax ", ran.stdout)
             self.assertIn("\nnot saved: ndarray of dtype <U1 is no array of real numbers\n", ran.stdout)
 
     def test_tests_of_like_names_keep_their_own(self):
-        try:
-            import pytest  # noqa: F401
-        except ImportError as error:
-            self.skipTest(str(error))
-        with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "test_kernel.py").write_text(self.LIKE_NAMES)
-            command = [sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-q", "-p", "no:cacheprovider", "--ulpscope-save", "kept"]
-            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        with self.saved(self.LIKE_NAMES) as ran:
             self.assertIn("2 failed", ran.stdout, ran.stdout + ran.stderr)
             lines = [line.removeprefix("repeat: ") for line in ran.stdout.splitlines() if line.startswith("repeat: ")]
             inputs = [np.load(next(word for word in line.split() if word.endswith("x.npy"))) for line in lines]
