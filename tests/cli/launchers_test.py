@@ -6,14 +6,14 @@ import shutil
 import subprocess
 import unittest
 
-import shards_test
 from files_test import PROGRAM
+from shards_model import Model
 from time_limit import LIMIT
 
 CENSUS = ("census", "model", "--to", "e4m3", "--scale", "0.3")
 
 
-class Launched(shards_test.Model):
+class Launched(Model):
     def launched(self, *words):
         wanted = self.whole("census", *CENSUS[2:])
         done = subprocess.run(words, cwd=self.folder / "parts", capture_output=True, text=True, timeout=LIMIT)
