@@ -114,7 +114,7 @@ std::optional<double> CastTensors::shared_amax(const std::string& name, const Pl
   FusedSet& set = found->second;
   if (!set.amax) {
     set.amax = 0;
-    for (const tensors::Tensor& member : set.members) set.amax = std::max(*set.amax, amax_of(member));
+    for (const tensors::Tensor& member : set.members) set.amax = std::max(*set.amax, amax_of(member, {}, 0));
   }
   return set.amax;
 }

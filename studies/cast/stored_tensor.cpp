@@ -104,6 +104,14 @@ void in_parts(std::size_t size, Act act) {
   tensors::for_each_index((size + part - 1) / part, 0, [&](std::size_t i) { act(i * part, std::min(part, size - i * part)); });
 }
 
+/// What is stored of a block; `none` of rows without elements.
+template <class T>
+T value_at(const std::vector<T>& stored, std::uint64_t number, T none) {
+  return number < stored.size() ? stored[static_cast<std::size_t>(number)] : none;
+}
+
+constexpr int all_threads = 0;
+
 tensors::Producer<emu::Code> plain_codes(const tensors::Tensor& tensor, const Quantizing& how) {
   return [tensor, how](std::uint64_t first, std::span<emu::Code> out) {
     in_parts(out.size(), [&](std::size_t begin, std::size_t size) {
@@ -115,13 +123,48 @@ tensors::Producer<emu::Code> plain_codes(const tensors::Tensor& tensor, const Qu
 
 }  // namespace
 
-std::shared_ptr<const QuantizedTensor> QuantizedOne::get(const tensors::Tensor& tensor, const Quantizing& how) {
-  if (of_ != tensor.source.get()) {
-    held_ = nullptr;  // before the next one takes memory
-    held_ = std::make_shared<const QuantizedTensor>(tensor, how.format, how.options, how.scaling, how.seed);
-    of_ = tensor.source.get();
-  }
+void QuantizedOne::begin(const tensors::Tensor& tensor, const Quantizing& how) {
+  if (of_ == tensor.source.get()) return;
+  held_ = {};
+  of_ = nullptr;  // until all of this is found
+  how_ = how;
+  layout_ = ScaleMap::laid_out(how.scaling, tensor);
+  at_once_ =
+      layout_->whole_rows(std::max<std::uint64_t>(most_blocks_, layout_->block_rows() > 1 ? layout_->blocks_per_row() : 1));
+  Scaling& scaling = how_.scaling;
+  if (at_once_ < layout_->blocks() && has_tensor_scale(scaling.rule) && !scaling.shared_amax)
+    scaling.shared_amax = amax_of(tensor, {}, all_threads);
+  of_ = tensor.source.get();
+}
+
+const QuantizedOne::Part& QuantizedOne::with_element(const tensors::Tensor& tensor, const Quantizing& how,
+                                                     std::uint64_t index) {
+  begin(tensor, how);
+  return with_block(tensor, how, layout_->block_of(index));
+}
+
+const QuantizedOne::Part& QuantizedOne::with_block(const tensors::Tensor& tensor, const Quantizing& how, std::uint64_t number) {
+  begin(tensor, how);
+  number = std::min<std::uint64_t>(number, layout_->blocks() - 1);
+  if (held_.quantized != nullptr && number >= held_.blocks.first && number < held_.blocks.end) return held_;
+  held_ = {};  // before the next one takes memory
+  const std::uint64_t first = number / at_once_ * at_once_, end = std::min<std::uint64_t>(first + at_once_, layout_->blocks());
+  const bool is_all = first == 0 && end == layout_->blocks();
+  Part part{{first, end}, layout_->elements_of({first, end}, tensor.count())};
+  part.quantized = std::make_shared<const QuantizedTensor>(tensor, how_.format, how_.options, how_.scaling, how_.seed,
+                                                           is_all ? std::nullopt : std::optional(part.blocks), all_threads);
+  held_ = std::move(part);
   return held_;
+}
+
+const ScaleMap& QuantizedOne::layout(const tensors::Tensor& tensor, const Quantizing& how) {
+  begin(tensor, how);
+  return *layout_;
+}
+
+float QuantizedOne::tensor_scale(const tensors::Tensor& tensor, const Quantizing& how) {
+  begin(tensor, how);
+  return with_block(tensor, how, held_.blocks.first).quantized->tensor_scale();
 }
 
 std::string obstacle_in(const StorageLayout& layout, const std::string& name, const std::vector<std::uint64_t>& shape,
@@ -154,41 +197,50 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& of_name, const 
   constexpr emu::Format byte = emu::float8_e8m0fnu;
   entries.push_back({codes.name, zero_points ? byte : how.format, codes.shape,
                      [tensor, how, quantized](std::uint64_t first, std::span<emu::Code> out) {
-                       const auto held = quantized->get(tensor, how);
-                       in_parts(out.size(), [&](std::size_t begin, std::size_t size) {
-                         std::vector<double> values(size);
-                         held->read(first + begin, values, out.subspan(begin, size));
-                       });
+                       while (!out.empty()) {
+                         const QuantizedOne::Part& held = quantized->with_element(tensor, how, first);
+                         const std::uint64_t left = held.elements.first + held.elements.count - first;
+                         const auto here = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, out.size())));
+                         in_parts(here.size(), [&](std::size_t begin, std::size_t size) {
+                           std::vector<double> values(size);
+                           held.quantized->read(first + begin, values, here.subspan(begin, size));
+                         });
+                         first += here.size();
+                         out = out.subspan(here.size());
+                       }
                      },
                      codes.dtype});
   const bool two_levels = is_nvfp4(rule);
   const emu::Format format = two_levels ? emu::e4m3 : clamps(rule) ? emu::float8_e8m0fnu : emu::float32;
   const std::string stem = layout.stem_of(name);
   const Shape grid = scale_shape(layout, tensor.shape, rule);
-  const std::uint64_t padded = layout.padded_scales ? grid.back() : 0;
+  const std::uint64_t padded = layout.padded_scales ? grid.back() : 0, rows = rows_of(tensor.shape);
   entries.push_back({stem + std::string(layout.scale), format, grid,
-                     [tensor, how, quantized, format, padded](std::uint64_t first, std::span<emu::Code> out) {
-                       const auto held = quantized->get(tensor, how);
-                       const std::span<const float> scales = held->scales();
-                       const std::uint64_t blocks_of_row = padded == 0 ? 0 : held->scale_shape().back();
+                     [tensor, how, quantized, format, padded, rows](std::uint64_t first, std::span<emu::Code> out) {
+                       const std::uint64_t blocks_of_row = padded == 0 ? 0 : quantized->layout(tensor, how).blocks_per_row();
                        for (std::size_t i = 0; i < out.size(); ++i) {
                          std::uint64_t block = first + i;
                          if (padded != 0) {
                            const std::uint64_t row = block / padded, column = block % padded;
-                           block = column < blocks_of_row ? row * blocks_of_row + column : scales.size();
+                           out[i] = 0;
+                           if (row >= rows || column >= blocks_of_row) continue;
+                           block = row * blocks_of_row + column;
                          }
-                         const double scale = block < scales.size() ? scales[block] : 1;  // of rows without elements
-                         const bool is_filler = padded != 0 && block >= scales.size();
-                         out[i] = is_filler ? 0 : emu::round_to(format, scale, {}).code;
+                         const QuantizedOne::Part& held = quantized->with_block(tensor, how, block);
+                         const double scale = value_at(held.quantized->scales(), block - held.blocks.first, 1.0F);
+                         out[i] = emu::round_to(format, scale, {}).code;
                        }
                      },
                      layout.bytes_of_scales && format == emu::float8_e8m0fnu ? bytes_dtype : ""});
   if (zero_points)
     entries.push_back({stem + std::string(layout.zero_point), byte, scale_shape(layout, tensor.shape, rule),
                        [tensor, how, quantized](std::uint64_t first, std::span<emu::Code> out) {
-                         const std::span<const std::int8_t> all = quantized->get(tensor, how)->zero_points();
-                         for (std::size_t i = 0; i < out.size(); ++i)
-                           out[i] = first + i < all.size() ? static_cast<std::uint8_t>(all[first + i]) : 0;
+                         for (std::size_t i = 0; i < out.size(); ++i) {
+                           const QuantizedOne::Part& held = quantized->with_block(tensor, how, first + i);
+                           const std::int8_t zero_point =
+                               value_at(held.quantized->zero_points(), first + i - held.blocks.first, std::int8_t{0});
+                           out[i] = static_cast<std::uint8_t>(zero_point);
+                         }
                        },
                        signed_dtype});
   if (!two_levels) return entries;
@@ -196,11 +248,12 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& of_name, const 
                      layout.one_scale == OneScale::vector ? Shape{1} : Shape{},
                      [tensor, how, quantized, is = layout.tensor_scale_is](std::uint64_t, std::span<emu::Code> out) {
                        if (is == TensorScale::amax) {
-                         const double greatest = std::max(how.scaling.shared_amax.value_or(0), amax_of(tensor));
+                         const double greatest =
+                             std::max(how.scaling.shared_amax.value_or(0), amax_of(tensor, {}, all_threads));
                          out.front() = std::bit_cast<std::uint32_t>(static_cast<float>(greatest));
                          return;
                        }
-                       const float divisor = quantized->get(tensor, how)->tensor_scale();
+                       const float divisor = quantized->tensor_scale(tensor, how);
                        out.front() = std::bit_cast<std::uint32_t>(is == TensorScale::divisor ? divisor : 1 / divisor);
                      }});
   return entries;

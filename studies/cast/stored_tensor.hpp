@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,16 +26,39 @@ struct Quantizing {
   std::uint64_t seed = 0;        ///< key of stochastic rounding; the counter is the element's index
 };
 
-/// Holds the scales of one tensor at a time: a file is written tensor by tensor, and all scales at once may be more than
-/// memory.
+/// Holds the scales of a part of one tensor at a time: a file is written from its beginning to its end, and all scales at once
+/// may be more than memory.
 class QuantizedOne {
  public:
-  /// Finds its scales, unless it is the one that is held.
-  std::shared_ptr<const QuantizedTensor> get(const tensors::Tensor& tensor, const Quantizing& how);
+  /// Blocks that follow one another, and their elements, which do so as well.
+  struct Part {
+    BlockRange blocks = {};
+    ElementRange elements = {};
+    std::shared_ptr<const QuantizedTensor> quantized = nullptr;
+  };
+
+  /// Finds scales of so many blocks at once, or of a row of tiles where it has more.
+  explicit QuantizedOne(std::uint64_t most_blocks = std::uint64_t{1} << 22) : most_blocks_(most_blocks) {}
+
+  /// The part with an element, or with a block: finds its scales, unless it is the one that is held.
+  ///@{
+  const Part& with_element(const tensors::Tensor& tensor, const Quantizing& how, std::uint64_t index);
+  const Part& with_block(const tensors::Tensor& tensor, const Quantizing& how, std::uint64_t number);
+  ///@}
+  /// Where its blocks lie, without their scales.
+  const ScaleMap& layout(const tensors::Tensor& tensor, const Quantizing& how);
+  /// What each value of nvfp4 is divided by.
+  float tensor_scale(const tensors::Tensor& tensor, const Quantizing& how);
 
  private:
+  /// Goes on to this tensor.
+  void begin(const tensors::Tensor& tensor, const Quantizing& how);
+
+  std::uint64_t most_blocks_, at_once_ = 1;
   const tensors::Source* of_ = nullptr;
-  std::shared_ptr<const QuantizedTensor> held_;
+  std::optional<ScaleMap> layout_;  ///< where its blocks lie
+  Quantizing how_ = {};             ///< with its greatest magnitude, where that is needed for a part
+  Part held_;
 };
 
 /// Why a layout that stores a format under a rule does not store a tensor of that name and shape so; empty: it does.

@@ -22,11 +22,6 @@
 namespace ulpscope::studies {
 namespace {
 
-/// Neighbours among the blocks of a tensor.
-struct BlockRange {
-  std::uint64_t first, end;  ///< by their numbers
-};
-
 /// One block while its rows pass.
 struct Block {
   SquareSum input, error;
@@ -172,11 +167,6 @@ ScaledBlocks walked(const tensors::Tensor& tensor, const Scaling& scaling, const
   return piece;
 }
 
-/// So many blocks that a row of blocks is in one piece where it is no longer.
-std::uint64_t of_whole_rows(std::uint64_t blocks, std::uint64_t per_row) {
-  return std::max<std::uint64_t>(blocks < per_row ? blocks : blocks / per_row * per_row, 1);
-}
-
 /// Calls act(range) for ranges of `size` blocks, but that they end at multiples of it.
 template <class Act>
 void for_each_range(const BlockRange& all, std::uint64_t size, Act act) {
@@ -185,16 +175,6 @@ void for_each_range(const BlockRange& all, std::uint64_t size, Act act) {
     act(BlockRange{first, end});
     first = end;
   }
-}
-
-/// What has the scales of these blocks.
-ElementRange elements_of(const ScaleMap& layout, std::uint64_t count, const BlockRange& blocks) {
-  const auto first_of = [&](std::uint64_t number) {
-    const std::uint64_t per_row = layout.blocks_per_row();
-    return layout.first_row(number / per_row) * layout.columns() + number % per_row * layout.block_columns();
-  };
-  const std::uint64_t first = first_of(blocks.first), end = blocks.end == layout.blocks() ? count : first_of(blocks.end);
-  return {first, end - first};
 }
 
 }  // namespace
@@ -234,8 +214,8 @@ ScaledBlocks run_blocks(const tensors::Tensor& tensor, const Scaling& scaling, c
   const std::uint64_t count = tensor.count(), per_row = layout.blocks_per_row();
   const BlockRange own{layout.blocks_before(part.first), layout.blocks_before(part.first + part.count)};
   const std::uint64_t of_block = layout.rows_from(0) * std::min(layout.block_columns(), layout.columns());
-  const std::uint64_t piece = of_whole_rows(std::min(piece_blocks, piece_elements / of_block), per_row);
-  const std::uint64_t at_once = of_whole_rows(std::max(config.most_blocks, layout.block_rows() > 1 ? per_row : 1), per_row);
+  const std::uint64_t piece = layout.whole_rows(std::min(piece_blocks, piece_elements / of_block));
+  const std::uint64_t at_once = layout.whole_rows(std::max(config.most_blocks, layout.block_rows() > 1 ? per_row : 1));
 
   Scaling known = scaling;
   const bool is_all = own.first == 0 && own.end == layout.blocks() && own.end <= at_once;
@@ -246,7 +226,7 @@ ScaledBlocks run_blocks(const tensors::Tensor& tensor, const Scaling& scaling, c
     std::vector<ScaleMap> maps;
     for (const emu::Format format : config.formats)
       maps.emplace_back(known, format, tensor, config.threads,
-                        is_all ? std::nullopt : std::optional(elements_of(layout, count, here)));
+                        is_all ? std::nullopt : std::optional(layout.elements_of(here, count)));
     std::vector<BlockRange> pieces;
     for_each_range(here, piece, [&](const BlockRange& range) { pieces.push_back(range); });
     for (std::size_t begin = 0; begin < pieces.size(); begin += pieces_in_flight) {

@@ -293,6 +293,20 @@ std::uint64_t ScaleMap::blocks_before(std::uint64_t index) const noexcept {
   return row_of_blocks * blocks_per_row_ + (is_first_row ? last % columns_ / block_columns_ + 1 : blocks_per_row_);
 }
 
+ElementRange ScaleMap::elements_of(const BlockRange& blocks, std::uint64_t count) const noexcept {
+  const auto first_of = [&](std::uint64_t number) {
+    return number == blocks_ ? count
+                             : first_row(number / blocks_per_row_) * columns_ + number % blocks_per_row_ * block_columns_;
+  };
+  const std::uint64_t first = first_of(blocks.first);
+  return {first, first_of(blocks.end) - first};
+}
+
+std::uint64_t ScaleMap::whole_rows(std::uint64_t blocks) const noexcept {
+  const std::uint64_t whole = blocks < blocks_per_row_ ? blocks : blocks / blocks_per_row_ * blocks_per_row_;
+  return std::max<std::uint64_t>(whole, 1);
+}
+
 ScaleMap::Run ScaleMap::run(std::uint64_t index) const noexcept {
   if (is_uniform()) return {uniform(), std::numeric_limits<std::uint64_t>::max()};
   const std::uint64_t column = index % columns_, of_block = block_columns_ - column % block_columns_;

@@ -126,6 +126,11 @@ struct ElementRange {
   std::uint64_t first, count;  ///< in row-major order
 };
 
+/// Neighbours among the blocks of a tensor that have a scale of their own.
+struct BlockRange {
+  std::uint64_t first, end;  ///< by their numbers
+};
+
 /// The largest magnitude of a part of a tensor, or of all of it, as the rules find it: a NaN is passed over, an infinity is
 /// not. Of no numbers 0.
 double amax_of(const tensors::Tensor& tensor, std::optional<ElementRange> part = {}, int threads = 1);
@@ -169,6 +174,13 @@ class ScaleMap {
   }
   /// How many blocks have their first element before this one: those of the lowest numbers.
   std::uint64_t blocks_before(std::uint64_t index) const noexcept;
+  /// The number of the block of element `index`.
+  std::size_t block_of(std::uint64_t index) const noexcept;
+  /// From the first element of the first of these blocks to that of the next one, in a tensor of `count` elements: all of
+  /// theirs and no others, where blocks have one row or these are whole rows of them.
+  ElementRange elements_of(const BlockRange& blocks, std::uint64_t count) const noexcept;
+  /// So many blocks that no row of blocks lies in two parts of that size, where it is no longer; at least one.
+  std::uint64_t whole_rows(std::uint64_t blocks) const noexcept;
   ///@}
   /// A scale by its number.
   ElementScale block(std::size_t number) const noexcept {
@@ -222,7 +234,6 @@ class ScaleMap {
 
  private:
   ScaleMap() = default;
-  std::size_t block_of(std::uint64_t index) const noexcept;
   /// Calls act(index, count, number of the block) for the parts of rows that lie in one block, from element `first` on.
   template <class Act>
   void for_each_block(std::uint64_t first, std::uint64_t count, Act act) const {

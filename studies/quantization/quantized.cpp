@@ -25,6 +25,13 @@ std::vector<std::uint64_t> scales_of_nothing(const ScaleMap& map, ScaleRule rule
   return {matrices * in_blocks(rows, map.block_rows()), of_rows ? 1 : in_blocks(columns, map.block_columns())};
 }
 
+/// The elements of blocks, unless these are all.
+std::optional<ElementRange> part_of(const Scaling& scaling, const tensors::Tensor& tensor,
+                                    const std::optional<BlockRange>& blocks) {
+  if (!blocks) return std::nullopt;
+  return ScaleMap::laid_out(scaling, tensor).elements_of(*blocks, tensor.count());
+}
+
 }  // namespace
 
 bool is_storable(const Scaling& scaling) noexcept {
@@ -37,8 +44,12 @@ void check_storable(const Scaling& scaling) {
 }
 
 QuantizedTensor::QuantizedTensor(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
-                                 const Scaling& scaling, std::uint64_t seed)
-    : tensor_(tensor), format_(format), options_(options), map_(scaling, format, tensor), seed_(seed) {
+                                 const Scaling& scaling, std::uint64_t seed, const std::optional<BlockRange>& part, int threads)
+    : tensor_(tensor),
+      format_(format),
+      options_(options),
+      map_(scaling, format, tensor, threads, part_of(scaling, tensor, part)),
+      seed_(seed) {
   if (scaling.rule == ScaleRule::none) return;
   check_storable(scaling);
   const bool two_levels = is_nvfp4(scaling.rule);
@@ -51,8 +62,12 @@ QuantizedTensor::QuantizedTensor(const tensors::Tensor& tensor, emu::Format form
     scale_shape_ = scales_of_nothing(map_, scaling.rule, tensor.shape);
     blocks = static_cast<std::size_t>(scale_shape_[0] * scale_shape_[1]);
   }
+  const auto first = static_cast<std::size_t>(part ? part->first : 0);
+  if (part) blocks = static_cast<std::size_t>(part->end - part->first);
+  scales_.reserve(blocks);
+  if (map_.has_zero_points()) zero_points_.reserve(blocks);
   for (std::size_t i = 0; i < blocks; ++i) {
-    const ElementScale scale = map_.block(i);
+    const ElementScale scale = map_.block(first + i);
     scales_.push_back(two_levels ? static_cast<float>(scale.numerator)
                                  : static_cast<float>(scale.numerator / scale.denominator));
     if (map_.has_zero_points())

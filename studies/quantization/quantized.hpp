@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,13 +21,15 @@ bool is_storable(const Scaling& scaling) noexcept;
 /// @throws ulpscope::Error where it cannot
 void check_storable(const Scaling& scaling);
 
-/// Codes under scales. An element's value is decode(code) times the scale of its block, in nvfp4 divided by `tensor_scale`.
+/// Codes under scales, of a tensor or of a part of it. An element's value is decode(code) times the scale of its block, in
+/// nvfp4 divided by `tensor_scale`.
 class QuantizedTensor {
  public:
   /// Finds the scales. Elements are multiplied by them and rounded as census does it, when they are read. Stochastic rounding:
-  /// element i takes rounding_bits(seed, i). @throws ulpscope::Error
+  /// element i takes rounding_bits(seed, i). With `part`, which a rule's blocks are as ScaleMap::elements_of() has them: of
+  /// these blocks alone, outside which nothing is to be read. @throws ulpscope::Error
   QuantizedTensor(const tensors::Tensor& tensor, emu::Format format, const emu::RoundingOptions& options,
-                  const Scaling& scaling, std::uint64_t seed);
+                  const Scaling& scaling, std::uint64_t seed, const std::optional<BlockRange>& part = {}, int threads = 1);
 
   /// Elements from `first` on, row-major, as many as `codes` has: codes, and what they stand for, scales taken out, which is
   /// what a census measures; integers with a zero point are bytes, in two's complement. For any number of threads at once.
@@ -36,9 +39,9 @@ class QuantizedTensor {
   const std::string& scale_format() const noexcept { return scale_format_; }
   /// Rows (of all dimensions but the last) and blocks of a row; empty: one scale.
   const std::vector<std::uint64_t>& scale_shape() const noexcept { return scale_shape_; }
-  /// Of each block, row-major: numbers of scale_format().
+  /// Of each block of the part, row-major: numbers of scale_format().
   const std::vector<float>& scales() const noexcept { return scales_; }
-  /// Of each block, where codes are integers with a zero point: what is subtracted from them; else empty.
+  /// Likewise, where codes are integers with a zero point: what is subtracted from them; else empty.
   const std::vector<std::int8_t>& zero_points() const noexcept { return zero_points_; }
   /// Of nvfp4: what every value is divided by.
   float tensor_scale() const noexcept { return tensor_scale_; }

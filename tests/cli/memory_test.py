@@ -191,17 +191,37 @@ class Memory(unittest.TestCase):
         rows = self.rows("diff", "w.safetensors", "other.safetensors", codes=(1,))
         self.assertEqual(float(rows[0]["max_abs_error"]), 3)
 
+    def entries(self, name):
+        """(header, begin of the data) of a .safetensors file"""
+        with open(self.path / name, "rb") as file:
+            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+            return header, file.tell()
+
+    def bytes_at(self, name, begin, places):
+        with open(self.path / name, "rb") as file:
+            return [file.seek(begin + place) and file.read(1)[0] for place in places]
+
     def test_cast(self):
         code, _, err = run("cast", "w.safetensors", "--to", "e2m1", "-o", "cast.safetensors", cwd=self.path)
         self.assertEqual(code, 0, err)
-        with open(self.path / "cast.safetensors", "rb") as file:
-            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-            begin = file.tell()
-            first, last = header["w"]["data_offsets"]
-            self.assertEqual(last - first, COUNT // 2)
-            for index, code in ((0, 2), ((28 * MEBIBYTE >> 2) - 1, 4), (28 * MEBIBYTE >> 2, 6), (COUNT - 1, 7)):  # 1, 2, 4, and 6 for 500
-                file.seek(begin + index // 2)
-                self.assertEqual(file.read(1)[0] >> 4 * (index % 2) & 15, code)
+        header, begin = self.entries("cast.safetensors")
+        first, last = header["w"]["data_offsets"]
+        self.assertEqual(last - first, COUNT // 2)
+        codes = {0: 2, (28 * MEBIBYTE >> 2) - 1: 4, 28 * MEBIBYTE >> 2: 6, COUNT - 1: 7}  # 1, 2, 4, and 6 for 500
+        pairs = self.bytes_at("cast.safetensors", begin, [index // 2 for index in codes])
+        self.assertEqual([pair >> 4 * (index % 2) & 15 for pair, index in zip(pairs, codes)], list(codes.values()))
+
+    def test_cast_of_many_blocks(self):
+        """Of 20 million, a few bytes for each of which would be more than there are: the tensor's scale is 448 * 6 / 500, a block's that
+        times its only number over 6 in e4m3, and its code that of 6."""
+        code, _, err = run("cast", "w.safetensors", "--to", "e2m1", "--scale", "nvfp4", "-o", "blocks.safetensors", memory=200 * MEBIBYTE, cwd=self.path)
+        self.assertEqual(code, 0, err)
+        header, begin = self.entries("blocks.safetensors")
+        codes, scales = header["w"]["data_offsets"][0], header["w.scale"]["data_offsets"][0]
+        pairs = self.bytes_at("blocks.safetensors", begin + codes, [index // 2 for index in VALUES])
+        self.assertEqual([pair >> 4 * (index % 2) for pair, index in zip(pairs, VALUES)], [7, 7, 7, 7, 7])  # the higher code of a pair is 0, or it
+        stored = self.bytes_at("blocks.safetensors", begin + scales, [index // 16 for index in VALUES])
+        self.assertEqual(stored, [0x36, 0x3e, 0x46, 0x1b, 0x7e])  # 0.896, 1.792, 3.584, 0.0896 and 448
 
     def test_members_of_archives(self):
         for method in (0, 8):
