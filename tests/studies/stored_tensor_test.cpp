@@ -59,7 +59,7 @@ TEST_CASE("codes and scales are the same however many scales are held at once", 
           };
           const auto whole = codes_of(entries(std::uint64_t{1} << 22));
           CAPTURE(layout.name, word, to, tensor.label);
-          for (const std::uint64_t most_blocks : {1, 7}) REQUIRE(codes_of(entries(most_blocks)) == whole);
+          for (const std::uint64_t most_blocks : {1U, 7U}) REQUIRE(codes_of(entries(most_blocks)) == whole);
           rules.insert(word);
           ++tried;
         }
