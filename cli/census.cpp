@@ -65,10 +65,10 @@ void print_blocks(const Census& census, const std::vector<tensors::Tensor>& tens
 
 /// What --history gives of all inputs, as a report.
 void write_history_report(const Census& census, const Arguments& arguments, ProgressLine& progress) {
-  if (census.resume) throw Error("--resume, --history: keeps nothing of it; leave out one");
   refuse_choice(census.common, "-o " + census.directory + ": a report holds");
   reports::check_report_folder(census.directory);
-  const studies::StudyResult result = studies::run(census.request, progress.callback());
+  KeptStudy kept(census.resume, census.directory, arguments, census.request.threads);
+  const studies::StudyResult result = studies::run(census.request, progress.callback(), kept.open());
   progress.clear();
   for (const std::string& line : result.remarks) remark(line);
   write_cell_report({.directory = census.directory,
@@ -78,6 +78,7 @@ void write_history_report(const Census& census, const Arguments& arguments, Prog
                      .request = toml_of(census.request),
                      .seed = census.request.reading.seed},
                     result, arguments);
+  kept.remove();
 }
 
 void print_history(const Census& census, ProgressLine& progress) {
@@ -97,11 +98,10 @@ void run(const Census& census, const Arguments& arguments) {
   if (census.request.history && !census.shard.empty())
     throw Error("--history, --shard " + census.shard +
                 ": the magnitudes of whole checkpoints are compared, and a part has none of the others; leave out one");
-  if (census.request.history && census.directory.empty()) {
+  if (census.request.history) {
     check_resume(census.resume, census.directory, census.request.inputs);
-    return print_history(census, progress);
+    return census.directory.empty() ? print_history(census, progress) : write_history_report(census, arguments, progress);
   }
-  if (census.request.history) return write_history_report(census, arguments, progress);
   if (census.request.blocks) studies::check_has_blocks(scaling);
   const std::optional<PartPlace> part = part_place(census.shard, census.directory, arguments);
   if (part) {

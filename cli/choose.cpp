@@ -39,15 +39,9 @@ void run(const Choose& choose, const Arguments& arguments) {
   check_resume(choose.resume, choose.plan, choose.request.inputs);
   std::optional<files::NewFile> plan;  // one that cannot be written is told at once, too
   if (!choose.plan.empty()) plan.emplace(choose.plan);
-  std::unique_ptr<KeptParts> kept;
-  const auto open_kept = [&](const std::vector<tensors::Tensor>& tensors, std::size_t rows) -> studies::KeptRows {
-    kept =
-        std::make_unique<KeptParts>(choose.plan, request_lines(reproducing(arguments), tensors, choose.request.threads), rows);
-    return kept->rows();
-  };
+  KeptStudy kept(choose.resume, choose.plan, arguments, choose.request.threads);
   ProgressLine progress;
-  const studies::Choices choices = studies::choose(choose.request, progress.callback(),
-                                                   choose.resume ? studies::OpenKeptRows(open_kept) : studies::OpenKeptRows());
+  const studies::Choices choices = studies::choose(choose.request, progress.callback(), kept.open());
   const reports::Table table = chosen(studies::choose_table(choose.request, choices), choose.common);
   print_chosen(rendering_of(choose.common) == Rendering::text
                    ? brief(table, {"tensor", "count", "format", "scale", "bits_per_element", "sqnr_db", "lost_share"})
@@ -60,7 +54,7 @@ void run(const Choose& choose, const Arguments& arguments) {
               "fits stays as it is.\n\n" +
               studies::plan_text(studies::plan_of(choose.request, choices)));
   plan->commit();
-  if (kept) kept->remove();
+  kept.remove();
   remark(
       emu::visible(choose.plan + " written; ulpscope cast IN --plan " + emu::shell_word(choose.plan) + " -o OUT casts by it"));
 }

@@ -30,15 +30,10 @@ struct Diff {
 };
 
 int write(const Diff& diff, const Arguments& arguments) {
-  std::unique_ptr<KeptParts> kept;
-  const auto open_kept = [&](const std::vector<tensors::Tensor>& tensors, std::size_t rows) -> studies::KeptRows {
-    kept = std::make_unique<KeptParts>(diff.directory, request_lines(reproducing(arguments), tensors, 0), rows);
-    return kept->rows();
-  };
+  KeptStudy kept(diff.resume, diff.directory, arguments, 0);
   const studies::StudyResult result = [&] {
     ProgressLine progress;
-    return studies::run(diff.request, progress.callback(),
-                        diff.resume ? studies::OpenKeptRows(open_kept) : studies::OpenKeptRows());
+    return studies::run(diff.request, progress.callback(), kept.open());
   }();
   for (const std::string& line : result.remarks) remark(line);
   write_cell_report({.directory = diff.directory,
@@ -48,7 +43,7 @@ int write(const Diff& diff, const Arguments& arguments) {
                      .request = toml_of(diff.request),
                      .seed = diff.request.reading.seed},
                     result, arguments);
-  if (kept) kept->remove();
+  kept.remove();
   return exit_code_of(result.outcome);
 }
 

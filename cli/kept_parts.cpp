@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/precision.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "reports/build_info.hpp"
@@ -85,6 +86,14 @@ studies::KeptRows KeptParts::rows() {
 void KeptParts::remove() {
   lines_.reset();
   folder_.remove([](const std::string& name) { return name == measured_name || name == files::work_request; });
+}
+
+studies::OpenKeptRows KeptStudy::open() {
+  if (!resume_) return {};
+  return [this](const std::vector<tensors::Tensor>& tensors, std::size_t rows) {
+    kept_ = std::make_unique<KeptParts>(output_, request_lines(reproducing(arguments_), tensors, threads_), rows);
+    return kept_->rows();
+  };
 }
 
 }  // namespace ulpscope::cli

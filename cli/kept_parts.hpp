@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --resume of `census` and `sweep`: what was measured of each tensor lies beside the report until that is written.
+// --resume: what was measured of each tensor lies beside what is written of it until that is done.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files/work_folder.hpp"
@@ -55,6 +56,28 @@ class KeptParts {
   mutable std::mutex one_at_a_time_;
   std::unique_ptr<reports::KeptLines> lines_;
   std::vector<std::optional<std::size_t>> line_of_;  ///< by tensor
+};
+
+/// What a study keeps beside what is written of it, once it has opened its tensors.
+class KeptStudy {
+ public:
+  /// Of work of this command line for `output`; without `resume` nothing is kept.
+  KeptStudy(bool resume, std::string output, const std::vector<std::string>& arguments, int threads)
+      : resume_(resume), output_(std::move(output)), arguments_(arguments), threads_(threads) {}
+
+  /// For the study, which this outlives; empty where nothing is kept.
+  studies::OpenKeptRows open();
+  /// The output is written.
+  void remove() {
+    if (kept_) kept_->remove();
+  }
+
+ private:
+  bool resume_;
+  std::string output_;
+  std::vector<std::string> arguments_;
+  int threads_;  ///< that samples of the tensors are read on
+  std::unique_ptr<KeptParts> kept_;
 };
 
 }  // namespace ulpscope::cli

@@ -3,6 +3,8 @@
 #include "studies/census/amax_history.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -28,6 +30,14 @@ double growth_of(double before, double amax) {
   if (before == 0 || std::isinf(amax)) return endless;
   if (amax == 0 || std::isinf(before)) return -endless;
   return emu::log2(amax) - emu::log2(before);
+}
+
+/// Of a line that was kept. @throws ulpscope::Error where it has none
+double amax_in(const std::string& line) {
+  const std::vector<std::uint64_t> numbers = numbers_of(line);
+  const double amax = numbers.size() == 1 ? std::bit_cast<double>(numbers.front()) : -1;
+  if (!(amax >= 0)) refuse_line(line);
+  return amax;
 }
 
 /// What is known of a tensor or a group in one checkpoint.
@@ -86,7 +96,7 @@ class Histories {
 }  // namespace
 
 std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vector<std::string>& remarks,
-                                         const Progress& progress) {
+                                         const Progress& progress, const OpenKeptRows& open_kept) {
   if (request.inputs.size() < 2) throw Error("--history: give two checkpoints or more, the oldest first");
   CensusRequest plain;  // with all that plays a part here
   plain.inputs = request.inputs, plain.reading = request.reading, plain.groups = request.groups;
@@ -110,8 +120,15 @@ std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vect
   std::uint64_t done = 0;
   std::mutex one_at_a_time;
   const int inner = all.size() == 1 ? request.threads : 1;
+  std::optional<KeptRows> kept;
+  if (open_kept) kept = open_kept(all, all.size());
   tensors::for_each_index(all.size(), request.threads, [&](std::size_t i) {
-    amax[i] = amax_of(all[i], {}, inner);
+    if (const std::optional<std::string> line = kept ? kept->find(i) : std::nullopt) {
+      amax[i] = amax_in(*line);
+    } else {
+      amax[i] = amax_of(all[i], {}, inner);
+      if (kept) kept->keep(i, line_of(std::array{std::bit_cast<std::uint64_t>(amax[i])}));
+    }
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);
     progress(done += all[i].count(), total);

@@ -8,6 +8,7 @@
 
 #include "reports/table.hpp"
 #include "studies/census/census_request.hpp"
+#include "studies/kept_rows.hpp"
 #include "studies/study.hpp"
 #include "tensors/tensor.hpp"
 
@@ -25,9 +26,10 @@ struct AmaxHistoryRow {
 };
 
 /// Rows of each tensor in the order of the checkpoints; tensors, by name, in the order in which they are first met, then
-/// groups. Inputs are checkpoints, oldest first. @throws ulpscope::Error where there are fewer than two
+/// groups. Inputs are checkpoints, oldest first. Magnitudes are kept by `open_kept`, a row for each tensor of each checkpoint.
+/// @throws ulpscope::Error where there are fewer than two
 std::vector<AmaxHistoryRow> amax_history(const CensusRequest& request, std::vector<std::string>& remarks,
-                                         const Progress& progress);
+                                         const Progress& progress, const OpenKeptRows& open_kept = {});
 
 /// history.csv.
 reports::Table amax_history_table(const std::vector<AmaxHistoryRow>& rows);

@@ -114,12 +114,14 @@ void SweepRequest::describe(requests::Fields& fields) {
 
 CensusConfig SweepRequest::config() const { return config_with(emu::Policy::nonsaturating); }
 
-StudyResult run(const CensusRequest& request, const Progress& progress) {
+StudyResult run(const CensusRequest& request, const Progress& progress) { return run(request, progress, {}); }
+
+StudyResult run(const CensusRequest& request, const Progress& progress, const OpenKeptRows& open_kept) {
   const Scaling scaling = request.scaling();
   const CensusConfig config = request.config();
   if (request.history) {
     StudyResult result;
-    const auto rows = amax_history(request, result.remarks, progress);
+    const auto rows = amax_history(request, result.remarks, progress, open_kept);
     result.tables = {amax_history_table(rows)};
     result.findings = history_findings(rows);
     return result;

@@ -11,6 +11,7 @@
 #include "studies/census/groups.hpp"
 #include "studies/census/scaling.hpp"
 #include "studies/census/sweep.hpp"
+#include "studies/kept_rows.hpp"
 #include "studies/study.hpp"
 #include "tensors/inputs.hpp"
 
@@ -70,6 +71,8 @@ struct SweepRequest : PrecisionRequest {
 
 /// census.csv, sweep.csv. @throws ulpscope::Error
 StudyResult run(const CensusRequest& request, const Progress& progress);
+/// The same; of `history` rows of tensors are kept, and not measured again where they were.
+StudyResult run(const CensusRequest& request, const Progress& progress, const OpenKeptRows& open_kept);
 StudyResult run(const SweepRequest& request, const Progress& progress);
 /// What it will cost, without running it. @throws ulpscope::Error
 Work work_of(const CensusRequest& request);

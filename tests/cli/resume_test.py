@@ -243,6 +243,40 @@ class Chosen(Resuming):
         self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "plan.toml", "victim.toml"])
 
 
+class Histories(Resuming):
+    WORDS = ("census", "--history", "m.safetensors", "n.safetensors", "--all-tensors", "--threads", "1")
+
+    def setUp(self):
+        super().setUp()
+        self.write("n.safetensors", {name: [2 * x for x in of] for name, of in self.numbers.items()})
+
+    def test_a_history(self):
+        right = self.undisturbed(*self.WORDS)
+        kept = 0
+        for most in (3600, 3900):  # the request takes less, lines of all magnitudes more
+            self.ended(*self.WORDS, most=most)
+            self.assertTrue(kept < self.whole_lines() < 2 * TENSORS, self.whole_lines())
+            kept = self.whole_lines()
+        self.numbers["t00"][UNSAMPLED] = 2.0 ** 40  # kept magnitudes are not looked for again
+        self.write()
+        self.program(*self.WORDS, "-o", "out", "--resume")
+        self.assertEqual(self.contents("out"), right)
+        self.assertEqual(sorted(os.listdir(self.path)), ["m.safetensors", "n.safetensors", "out"])
+        self.assertNotEqual(self.undisturbed(*self.WORDS), right)
+
+    def test_what_is_no_magnitude_is_refused(self):
+        self.ended(*self.WORDS, most=3600)
+        first, *lines = (self.path / KEPT).read_text().splitlines()
+        for changed in ("0 bff0000000000000", "0 7ff8000000000000", "0 3ff0000000000000 0", "0 x", "0 "):
+            (self.path / KEPT).write_text("\n".join([f"{hashlib.sha256(changed.encode()).hexdigest()} {changed}", *lines]) + "\n")
+            self.assertIn("is no line of what --resume keeps", self.refused(*self.WORDS, "-o", "out", "--resume"))
+
+    def test_other_work_is_refused(self):
+        self.ended(*self.WORDS, most=3600)
+        self.assertIn("is of other work: ", self.refused("census", "--history", "n.safetensors", "m.safetensors", *self.WORDS[4:], "-o", "out", "--resume"))
+        self.assertIn("out.partial: holds what a run that was ended has measured", self.refused(*self.WORDS, "-o", "out"))
+
+
 class Differences(Resuming):
     WORDS = ("diff", "m.safetensors", "n.safetensors", "--tolerance", "ulp=1")
 
