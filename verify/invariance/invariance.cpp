@@ -10,7 +10,9 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 
+#include "emu/bits.hpp"
 #include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "emu/stop.hpp"
@@ -26,20 +28,21 @@ constexpr std::size_t elements_at_once = std::size_t{1} << 16;
 
 /// What some rows add to the result.
 struct Part {
-  std::vector<std::uint64_t> wrong;  ///< by condition
-  std::vector<std::uint64_t> zeros;  ///< likewise: elements for which a zero would be right
+  std::vector<std::uint64_t> wrong;                      ///< by condition
+  std::vector<std::uint64_t> zeros;                      ///< likewise: elements for which a zero would be right
   std::vector<std::map<std::uint64_t, double>> samples;  ///< likewise: the first wrong elements, and what stands there
   std::vector<PairResult> pairs;
 };
 
-bool same(double a, double b) {
-  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+bool same(double a, double b) {  // without a branch, for loops over rows
+  const bool equal = std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  return static_cast<unsigned>(equal) | (static_cast<unsigned>(a != a) & static_cast<unsigned>(b != b));
 }
 
 double ulps_apart(double a, double b, emu::Format out) {
   if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
   const double greater = std::max(std::fabs(a), std::fabs(b));
-  return std::ldexp(std::fabs(a - b), -emu::spacing_exponent(out, greater));
+  return std::fabs(a - b) / emu::power_of_two(emu::spacing_exponent(out, greater));
 }
 
 std::uint64_t rows_in(const Condition& condition, std::uint64_t row_length) {
@@ -53,6 +56,9 @@ struct ReadRows {
 
   bool has(std::uint64_t element) const { return element >= first && element < first + values.size(); }
   double at(std::uint64_t element) const { return values[static_cast<std::size_t>(element - first)]; }
+  std::span<const double> from(std::uint64_t element, std::uint64_t count) const {
+    return std::span(values).subspan(static_cast<std::size_t>(element - first), static_cast<std::size_t>(count));
+  }
 };
 
 class Walk {
@@ -131,13 +137,11 @@ class Walk {
     const std::uint64_t begin = std::max(a.first, b.first),
                         end = std::min(a.first + a.values.size(), b.first + b.values.size());
     for (std::uint64_t row = begin; row < end; row += length) {
+      const std::span<const double> x = a.from(row, length), y = b.from(row, length);
       std::uint64_t moved = 0;
-      for (std::uint64_t element = row; element < row + length; ++element) {
-        const double x = a.at(element), y = b.at(element);
-        if (same(x, y)) continue;
-        ++moved;
-        pair.max_ulp = std::max(pair.max_ulp, ulps_apart(x, y, config_.last.out));
-      }
+      for (std::size_t i = 0; i < x.size(); ++i) moved += same(x[i], y[i]) ? 0 : 1;
+      for (std::size_t i = 0; moved != 0 && i < x.size(); ++i)
+        if (!same(x[i], y[i])) pair.max_ulp = std::max(pair.max_ulp, ulps_apart(x[i], y[i], config_.last.out));
       ++pair.rows, pair.elements += length;
       if (moved == 0) continue;
       ++pair.rows_moved, pair.elements_moved += moved;
