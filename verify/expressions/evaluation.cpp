@@ -20,13 +20,13 @@ namespace {
 
 constexpr double least = std::numeric_limits<double>::denorm_min(), infinity = std::numeric_limits<double>::infinity();
 
-/// Drops radii that are all zero.
+/// Drops what may overflow where nothing does, and then radii that are all zero.
 void simplify(Kept& kept) {
   const auto zero = [](double x) { return x == 0; };
-  const bool exact = std::all_of(kept.radius.begin(), kept.radius.end(), zero) &&
-                     std::all_of(kept.error.begin(), kept.error.end(), zero) &&
-                     std::all_of(kept.overflow.begin(), kept.overflow.end(), [](Overflow x) { return x == Overflow::none; });
-  if (exact) kept.radius = {}, kept.error = {}, kept.overflow = {};
+  if (!std::all_of(kept.overflow.begin(), kept.overflow.end(), [](Overflow x) { return x == Overflow::none; })) return;
+  kept.overflow = {};
+  if (std::all_of(kept.radius.begin(), kept.radius.end(), zero) && std::all_of(kept.error.begin(), kept.error.end(), zero))
+    kept.radius = {}, kept.error = {};
 }
 
 /// Terms of a sum: the sum itself in two doubles, and what bounds its errors.

@@ -19,7 +19,8 @@ namespace ulpscope::verify {
 
 struct Expression;
 
-/// Elements of a node that are kept: numbers of an input, or balls. Without radii all are exact.
+/// Elements of a node that are kept: numbers of an input, or balls. Without radii all are exact, and none overflows without
+/// `overflow`.
 struct Kept {
   std::vector<float> numbers = {};                          ///< of an input
   std::vector<double> value = {}, radius = {}, error = {};  ///< as of Approximate
@@ -42,7 +43,7 @@ struct Kept {
     const auto k = static_cast<std::size_t>(i);
     if (!numbers.empty()) return {.value = static_cast<double>(numbers[k])};
     if (is_exact()) return {.value = value[k]};
-    return {value[k], radius[k], error[k], overflow[k]};
+    return {value[k], radius[k], error[k], overflow.empty() ? Overflow::none : overflow[k]};
   }
 };
 

@@ -16,6 +16,14 @@ void copy(const Kept& kept, std::uint64_t from, std::uint64_t step, std::size_t 
     for (std::size_t i = 0; i < count; ++i) out.value[to + i] = static_cast<double>(numbers[i]);
     return;
   }
+  if (step == 0 && !kept.is_exact()) {
+    const Approximate one = kept.at(from);
+    std::fill_n(out.value + to, count, one.value);
+    std::fill_n(out.radius + to, count, one.radius);
+    std::fill_n(out.error + to, count, one.error);
+    std::fill_n(out.overflow + to, count, one.overflow);
+    return;
+  }
   if (kept.is_exact()) {
     for (std::size_t i = 0; i < count; ++i, from += step) out.value[to + i] = kept.at(from).value;
     return;
@@ -63,7 +71,8 @@ std::size_t Reader::step_of(std::size_t node) {
 
 void Reader::load(const Step& step, std::uint64_t first, std::size_t count, Lanes& out) const {
   const Kept& kept = *evaluation_.kept_[step.node];
-  out.exact = out.in_range = kept.is_exact();
+  out.exact = kept.is_exact();
+  out.in_range = out.exact || kept.overflow.empty();
   if (step.is_whole || shape_.empty()) return copy(kept, first, 1, 0, count, out);
   // Run by run along the last dimension.
   for (std::size_t done = 0; done < count;) {
