@@ -130,6 +130,7 @@ class Replay {
       return reduced(std::move(sum), lanes, Reduction::pairwise);
     }
     for (const auto& piece : pieces) {
+      if (piece.empty()) continue;  // all of K is left out: no product says whose scales
       if (kernel_.parts.carried) {
         sum = chain_sums(kernel_.chain, operands_, piece, sum);
         round_to(*kernel_.parts.carried, sum);

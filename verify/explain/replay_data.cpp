@@ -38,7 +38,7 @@ std::vector<double> matrices_of(const products::MatmulInput& input) {
 }  // namespace
 
 ScaleBlock DataScales::block_of(std::size_t line, std::size_t k) const noexcept {
-  if (!scales) return {};
+  if (empty()) return {};
   const auto index = [](std::size_t count, std::size_t i, std::size_t block) {
     return count == 1 || block == products::MatmulScales::all ? 0 : i / block;
   };
@@ -46,7 +46,7 @@ ScaleBlock DataScales::block_of(std::size_t line, std::size_t k) const noexcept 
 }
 
 float DataScales::of(std::size_t matrix, ScaleBlock block) const noexcept {
-  if (!scales) return 1;
+  if (empty()) return 1;
   const std::size_t own = scales->matrices == 1 ? 0 : matrix;
   return scales->values[(own * scales->for_lines + block.lines) * scales->for_k + block.k];
 }

@@ -27,12 +27,12 @@ enum class ScaleLayout : std::uint8_t {
   from_tiles,  ///< they lie in tiles, and are read line by line; whole tiles
 };
 
-/// Scales of an operand; none where `scales` is empty.
+/// Scales of an operand; none where `scales` is empty, or K is, whose blocks they are of.
 struct DataScales {
   std::optional<products::MatmulScales> scales;  ///< over the operand's matrices
 
   /// Whether there are none.
-  bool empty() const noexcept { return !scales; }
+  bool empty() const noexcept { return !scales || scales->values.empty(); }
   /// The scale of the whole operand; 1 where there is none.
   float whole() const noexcept { return scales ? scales->whole : 1.0F; }
   /// Products that share a scale along K; 0: all of them.

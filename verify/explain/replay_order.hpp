@@ -72,7 +72,8 @@ struct Parts {
 using ChainPieces = std::vector<std::vector<std::size_t>>;
 
 /// Chains of `order` for an engine that takes `step` products at a time. Pieces end, in addition, where the index enters
-/// another block of `block` (0: no blocks), unless `parts.blocks` cuts them. At least one chain with one piece.
+/// another block of `block` (0: no blocks), unless `parts.blocks` cuts them. At least one chain with one piece, which is empty
+/// where no product is left.
 std::vector<ChainPieces> cut(std::span<const std::size_t> order, const Parts& parts, std::size_t step, std::size_t block);
 
 /// The sum of equally long vectors, element by element, each addition rounded to nearest even in Float. `start` is first.

@@ -80,9 +80,9 @@ Float SeenScales<Float>::whole() const noexcept {
 template <class Float>
 ChainScales SeenScales<Float>::of_engine(const emu::Engine& engine, std::size_t k) const {
   const auto block = static_cast<std::size_t>(engine.scale_products), blocks = (k + block - 1) / block;
-  const auto& scales = data_.scale_a.empty() ? data_.scale_b : data_.scale_a;
-  if (scales.empty()) throw Error("no scales");
-  ChainScales given{.format = scales.scales->format, .block = block, .a = {}, .b = {}};
+  const auto& scales = data_.scale_a.scales ? data_.scale_a.scales : data_.scale_b.scales;
+  if (!scales) throw Error("no scales");
+  ChainScales given{.format = scales->format, .block = block, .a = {}, .b = {}};
   const auto once = [](const Scales& of, Float scale) {
     if (of.again) throw Error("an engine applies scales once");
     return static_cast<float>(scale);
