@@ -83,6 +83,13 @@ verify::ExplainResult explained(const Blocks& p, const Kernel& kernel) {
   return verify::explain({claimed(p), tensors::from_values("D", {Blocks::m, Blocks::n}, d)});
 }
 
+/// Sums of `every` products, each onto what `onto` makes of output (i, j).
+float in_parts(std::size_t every, const std::function<float(float, std::size_t)>& onto) {
+  float sum = 0;
+  for (std::size_t x = 0; x < Blocks::k; x += every) sum = onto(sum, x);
+  return sum;
+}
+
 }  // namespace
 
 TEST_CASE("the replay of no products is a zero, whatever is done to their sum", "[verify]") {
@@ -129,4 +136,52 @@ TEST_CASE("a K of no products has scales of no blocks", "[verify]") {
   product.a.scales = products::fit_scales(zeros(2, 0), product.a.input, products::MatmulSide::a);
 
   CHECK(verify::explain({product, zeros(2, 3)}).verdict == ExplainVerdict::vacuous);
+}
+
+TEST_CASE("scales of blocks that are forgotten are named, where sums that are rounded on the way are the same", "[verify]") {
+  Blocks p = drawn(-7);
+  for (float& x : p.a) x = std::round(x / 2);  // -1, 0 and 1: sums of 128 products are numbers of bfloat16
+  for (float& x : p.b) x = std::round(x / 2);
+
+  const auto result = explained(p, [](const Blocks& q, std::size_t i, std::size_t j) { return q.chain(i, j, 0, Blocks::k); });
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == "scales=none");
+}
+
+TEST_CASE("sums that are rounded on the way are named beside scales of blocks, applied or forgotten", "[verify]") {
+  constexpr std::size_t every = 16;
+  const auto scaled = [](const Blocks& p, std::size_t i, std::size_t j) {
+    return in_parts(Blocks::block, [&](float sum, std::size_t block) {
+      float part = 0;
+      for (std::size_t x = block; x < block + Blocks::block; x += every) part = to_bfloat16(p.chain(i, j, x, x + every, part));
+      return std::fma(part, p.scale(i, j, block), sum);
+    });
+  };
+  const auto scaled_first = [](const Blocks& p, std::size_t i, std::size_t j) {
+    return in_parts(every, [&](float sum, std::size_t x) {
+      return to_bfloat16(std::fma(p.chain(i, j, x, x + every), p.scale(i, j, x), sum));
+    });
+  };
+  const auto forgotten = [](const Blocks& p, std::size_t i, std::size_t j) {
+    return in_parts(every, [&](float sum, std::size_t x) { return to_bfloat16(p.chain(i, j, x, x + every, sum)); });
+  };
+  const auto forgotten_in_blocks = [](const Blocks& p, std::size_t i, std::size_t j) {
+    return in_parts(Blocks::block, [&](float sum, std::size_t x) { return sum + p.chain(i, j, x, x + Blocks::block); });
+  };
+  const auto [word, kernel] = GENERATE_COPY(table<std::string, Kernel>({
+      {"accumulator=bfloat16x16", scaled},
+      {"accumulator=bfloat16x16,scaled", scaled_first},
+      {"accumulator=bfloat16x16 + scales=none", forgotten},
+      {"promote=32 + scales=none", forgotten_in_blocks},
+  }));
+  CAPTURE(word);
+
+  const auto result = explained(drawn(-3), kernel);
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().matched == result.count);
+  CHECK(std::any_of(result.findings.begin(), result.findings.end(), [&, named = word](const verify::Finding& finding) {
+    return finding.explains && finding.group == 1 && finding.hypothesis.is(named);
+  }));
 }

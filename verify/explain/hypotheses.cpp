@@ -53,6 +53,15 @@ void add_dequantized(std::vector<Hypothesis>& pairs, const Claim& claim) {
   }
 }
 
+/// Scales that are forgotten where the sums are otherwise than claimed: K is cut as if there were none.
+void add_unscaled_parts(std::vector<Hypothesis>& pairs, const Claim& claim) {
+  Causes unscaled = epilogue_causes(claim);
+  std::erase_if(unscaled, [](const Cause& cause) { return cause.word != "scales=none"; });
+  Claim bare = claim;
+  bare.config.a.scales.reset(), bare.config.b.scales.reset();
+  add_pairs(pairs, part_causes(bare), unscaled);
+}
+
 emu::Format accumulator_of(const Chain& chain) { return chain.engine ? chain.engine->accumulator : chain.accumulator; }
 
 /// Those of causes of inputs that concern both operands.
@@ -141,6 +150,7 @@ std::vector<Hypothesis> paired_hypotheses(const Claim& claim) {
   add_pairs(pairs, inputs, results);
   add_pairs(pairs, sums, others);
   add_pairs(pairs, others, results);
+  add_unscaled_parts(pairs, claim);
   add_pairs(pairs, engine_causes(claim, claim.a(), claim.b()), lag_causes(claim));
   add_pairs(pairs, orders, parts);
   add_pairs(pairs, sum_causes(claim), library_causes(claim, false));

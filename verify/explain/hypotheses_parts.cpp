@@ -111,6 +111,30 @@ std::vector<Cause> added_causes(const Claim& claim, Format narrow) {
   return causes;
 }
 
+/// A sum that is rounded every so many products: that of a block of scales before it is scaled, or the scaled one.
+std::vector<Cause> rounded_sum_causes(const Claim& claim, Format narrow) {
+  const std::string name = emu::format_name(narrow);
+  const bool by_software = !claim.kernel.engine_scales();
+  const std::size_t block = by_software ? common_k_block({claim.config.a.scales}, {claim.config.b.scales}) : 0;
+  std::vector<Cause> causes;
+  for (const std::size_t run : std::initializer_list<std::size_t>{8, 16, 32, 64, 128}) {
+    if (run >= claim.shape.k || run % claim.step() != 0 || block % run != 0 || claim.kernel.parts.promote != 0) continue;
+    const std::string word = "accumulator=" + name + "x" + to_string(run),
+                      sentence = "the sum rounded to " + name + " every " + to_string(run) + " products";
+    causes.push_back({word, sentence, {}, [run, narrow](Kernel& kernel) {
+                        kernel.parts.promote = run;
+                        kernel.parts.carried = narrow;
+                      }});
+    if (block == 0) continue;
+    causes.push_back(
+        {word + ",scaled", sentence + ", which are scaled before they are added", {}, [run, narrow](Kernel& kernel) {
+           kernel.parts.promote = run;
+           kernel.parts.kept = narrow;
+         }});
+  }
+  return causes;
+}
+
 }  // namespace
 
 std::vector<Cause> part_causes(const Claim& claim) {
@@ -138,15 +162,7 @@ std::vector<Cause> part_causes(const Claim& claim) {
                           [split, narrow](Kernel& kernel) {
                             kernel.parts = {.split = split, .promote = kernel.parts.promote, .sum_format = narrow};
                           }});
-    for (const std::size_t run : std::initializer_list<std::size_t>{8, 16, 32, 64, 128})
-      if (run < k && run % claim.step() == 0 && claim.kernel.parts.promote == 0)
-        causes.push_back({"accumulator=" + name + "x" + to_string(run),
-                          "the sum rounded to " + name + " every " + to_string(run) + " products",
-                          {},
-                          [run, narrow](Kernel& kernel) {
-                            kernel.parts.promote = run;
-                            kernel.parts.carried = narrow;
-                          }});
+    append(rounded_sum_causes(claim, narrow));
     append(added_causes(claim, narrow));
   }
   for (const Reduction reduction : {Reduction::ascending, Reduction::pairwise})

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -78,11 +77,7 @@ class Replay {
     return !c_.empty() && !kernel_.epilogue.beta && !scaled() && scales_.whole() == 1 &&
            (kernel_.epilogue.c == CUse::declared || kernel_.epilogue.c == CUse::twice);
   }
-  std::size_t block() const {
-    if (!scaled()) return 0;
-    const std::size_t a = data_.scale_a.k_block(), b = data_.scale_b.k_block();
-    return a == 0 ? b : b == 0 ? a : std::gcd(a, b);
-  }
+  std::size_t block() const { return scaled() ? common_k_block(data_.scale_a, data_.scale_b) : 0; }
 
   /// The scales onto the elements, in the storage of sums, and those rounded.
   void dequantize(const Dequantized& dequantized) {
@@ -129,21 +124,26 @@ class Replay {
       for (const auto& piece : pieces) lanes.push_back(chain_sums(kernel_.chain, operands_, piece, {}));
       return reduced(std::move(sum), lanes, Reduction::pairwise);
     }
-    for (const auto& piece : pieces) {
-      if (piece.empty()) continue;  // all of K is left out: no product says whose scales
-      if (kernel_.parts.carried) {
-        sum = chain_sums(kernel_.chain, operands_, piece, sum);
-        round_to(*kernel_.parts.carried, sum);
-        continue;
-      }
-      const std::vector<Float> part = chain_sums(kernel_.chain, operands_, piece, {});
+    std::vector<Float> part;
+    for (std::size_t n = 0; n < pieces.size(); ++n) {
+      if (pieces[n].empty()) continue;  // all of K is left out: no product says whose scales
+      part = chain_sums(kernel_.chain, operands_, pieces[n], part);
+      if (kernel_.parts.carried) round_to(*kernel_.parts.carried, part);
+      if (is_carried_on(pieces, n)) continue;
       for (std::size_t at = 0; at < sum.size(); ++at) {
         const std::size_t i = at / operands_.columns, j = at % operands_.columns;
-        sum[at] = block() == 0 ? sum[at] + part[at] : scaled_onto(sum[at], part[at], i, j, piece.front());
+        sum[at] = block() == 0 ? sum[at] + part[at] : scaled_onto(sum[at], part[at], i, j, pieces[n].front());
       }
+      part.clear();
+      if (kernel_.parts.kept) round_to(*kernel_.parts.kept, sum);
     }
     if (kernel_.parts.sum_format) round_to(*kernel_.parts.sum_format, sum);
     return sum;
+  }
+  /// Whether the piece behind piece n starts from its sum.
+  bool is_carried_on(const ChainPieces& pieces, std::size_t n) const {
+    if (!kernel_.parts.carried || n + 1 == pieces.size()) return false;
+    return block() == 0 || pieces[n].back() / block() == pieces[n + 1].front() / block();
   }
   static void round_to(emu::Format format, std::vector<Float>& sum) {
     for (Float& x : sum) x = static_cast<Float>(emu::round_to(format, static_cast<double>(x)).value);

@@ -3,6 +3,7 @@
 #include "verify/explain/replay_data.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -75,6 +76,8 @@ ScaleBlock DataScales::read_for(ScaleBlock block, ScaleLayout layout) const noex
   }
   return {at / blocks, at % blocks};
 }
+
+std::size_t common_k_block(const DataScales& a, const DataScales& b) noexcept { return std::gcd(a.k_block(), b.k_block()); }
 
 MatmulData load_matmul(const products::Product& config) {
   MatmulData data{.shape = products::matmul_shape(config.a.input, config.b.input),

@@ -49,6 +49,9 @@ struct DataScales {
   float at(std::size_t matrix, std::size_t line, std::size_t k) const noexcept { return of(matrix, block_of(line, k)); }
 };
 
+/// Products that share all scales along K, where software applies those of both operands; 0: all of them.
+std::size_t common_k_block(const DataScales& a, const DataScales& b) noexcept;
+
 /// Operands, rounded, in one place.
 struct MatmulData {
   products::MatmulShape shape;  ///< extents and batch

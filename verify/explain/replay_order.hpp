@@ -64,8 +64,11 @@ struct Parts {
   std::vector<std::uint8_t> join = {};
   std::optional<emu::Format> sum_format = {};  ///< what the sum of a chain is rounded to
   std::optional<emu::Format> added_in = {};    ///< what sums of chains are rounded to after each addition; never pairwise
-  std::optional<emu::Format> carried = {};     ///< with `promote`: a piece starts from the sum so far, rounded to this
-  KBlocks blocks = {};                         ///< a chain each, in place of all above but `reduction`
+  /// With `promote`: a piece starts from the sum so far of the block that shares scales, rounded to this; so is that of all of
+  /// it, before it is scaled.
+  std::optional<emu::Format> carried = {};
+  std::optional<emu::Format> kept = {};  ///< with `promote`: what the sum is rounded to whenever a piece has been added
+  KBlocks blocks = {};                   ///< a chain each, in place of all above but `reduction`; without scales of blocks
 };
 
 /// A chain: pieces, each summed from zero.
