@@ -7,15 +7,18 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/catalogue.hpp"
 #include "emu/rounding.hpp"
 #include "reports/render.hpp"
 #include "tensors/synthetic.hpp"
+#include "tensors/tensor.hpp"
 #include "verify/explain/explain_plants.hpp"
 #include "verify/explain/replay.hpp"
 
@@ -119,13 +122,46 @@ TEST_CASE("a product that claims float32 and is made of narrower ones is told fr
       "3xtf32:engine=sm_90", "3xtf32:engine=sm_80,k=32", "bf16x3:engine=sm_90", "bf16x6:engine=sm_90", "bf16x9:engine=sm_80",
       "bf16x6:engine=sm_90,k=64", "tf32x3:engine=sm_90,k=64", "bf16x6:engine=sm_90,k=8", "bf16x3:engine=sm_90,k=16,join=2.0.1",
       "bf16x6:engine=sm_90,k=8,join=2.3.0.1", "tf32x3:engine=sm_90,k=32,join=1.0", "tf32x1:engine=sm_90,k=32",
-      "tf32x1:engine=sm_90,k=8,join=3.0.2.1", "ozaki1:slices=3", "ozaki2:moduli=8");
+      "tf32x1:engine=sm_90,k=8,join=3.0.2.1", "bf16x9:engine=fma", "tf32x3:engine=fma", "bf16x6:engine=avx512_bf16",
+      "bf16x3:engine=amx_bf16", "ozaki1:slices=3", "ozaki2:moduli=8");
   CAPTURE(made_of);
 
   const auto result = explain(config("fma", emu::float32, emu::float32), config(made_of, emu::float32, emu::float32));
 
   REQUIRE(result.verdict == ExplainVerdict::explained);
   CHECK(result.findings.front().hypothesis.word() == "engine=" + made_of);
+  CHECK(result.findings.front().matched == result.count);
+}
+
+TEST_CASE("parts of bfloat16 whose products are multiply-adds in float32 are named", "[verify]") {
+  struct Case {
+    const char* word;
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;  // in their order; docs/split-products.md
+  };
+  const Case x = GENERATE(Case{"bf16x3:engine=fma", {{1, 0}, {0, 1}, {0, 0}}},
+                          Case{"bf16x6:engine=fma", {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}, {0, 0}}});
+  CAPTURE(x.word);
+  const products::Product claimed = config("fma", emu::float32, emu::float32);
+  const std::vector<double> a = values(claimed.a.input.tensor), b = values(claimed.b.input.tensor);
+  const std::size_t m = 12, n = 10, k = 128;
+  const auto part = [](double number, std::size_t index) {  // what the parts before it leave is exact
+    for (;; --index) {
+      const double rounded = emu::round_to(emu::bfloat16, number).value;
+      if (index == 0) return static_cast<float>(rounded);
+      number -= rounded;
+    }
+  };
+  std::vector<float> d(m * n);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (const auto& [of_a, of_b] : x.pairs)
+        for (std::size_t at = 0; at < k; ++at)
+          d[i * n + j] = std::fma(part(a[i * k + at], of_a), part(b[at * n + j], of_b), d[i * n + j]);
+
+  const auto result = verify::explain({claimed, tensors::from_values("D", {m, n}, d)});
+
+  REQUIRE(result.verdict == ExplainVerdict::explained);
+  CHECK(result.findings.front().hypothesis.word() == std::string("engine=") + x.word);
   CHECK(result.findings.front().matched == result.count);
 }
 

@@ -43,7 +43,8 @@ std::vector<Cause> split_causes(const Claim& claim) {
         words.push_back(name + ":engine=" + engine + block);
   for (const std::string name : {"tf32x3", "bf16x3", "bf16x6", "bf16x9", "tf32x1", "bf16x1"})
     for (const std::string& keys : split_k_keys(claim.shape.k, name)) words.push_back(name + ":engine=sm_90" + keys);
-  for (const std::string name : {"bf16x3", "bf16x6", "bf16x9"}) words.push_back(name + ":engine=amx_bf16");
+  for (const std::string name : {"3xtf32", "tf32x3", "bf16x3", "bf16x6", "bf16x9"})
+    for (const std::string engine : {"fma", "amx_bf16", "avx512_bf16"}) words.push_back(name + ":engine=" + engine);
   for (int slices = wide ? 4 : 3; slices <= 10; ++slices) words.push_back("ozaki1:slices=" + std::to_string(slices));
   for (int moduli = wide ? 10 : 6; moduli <= 18; ++moduli) words.push_back("ozaki2:moduli=" + std::to_string(moduli));
   std::vector<Cause> causes;
