@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> families{
 Error unknown_format(const std::string& word, const std::vector<std::string>& known) {
   if (emu::parse_format_or_integer(word))
     return Error("unknown format '" + word +
-                 "': it is one of integers, and here a floating-point format is meant, such as fp16");
+                 "': it is one of integers, and here a floating-point format is meant, such as float32, which has its numbers");
   for (const auto& [family, meant] : families)
     if (word == family) return Error("format '" + word + "' is " + std::string(meant));
   return unknown("format", word, emu::closest_words(word, known));

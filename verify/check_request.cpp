@@ -51,7 +51,10 @@ tensors::Tensor OutputRequest::open(const std::string& file, std::optional<emu::
 }
 
 emu::Format format_of_output(const tensors::Tensor& output, std::optional<emu::Format> out) {
-  if (!out && !output.dtype.format) throw Error(output.label + " holds integers: say with --out which format the output has");
+  if (!out && !output.dtype.format)
+    throw Error(output.label +
+                " holds integers: say with --out which format the output has: float32 if they are numbers, else that " +
+                "whose codes they are");
   return out ? *out : *output.dtype.format;
 }
 

@@ -280,7 +280,7 @@ class Integers(Folder):
         self.assertEqual([(row["format"], row["zero"], row["to_zero"], row["rounded"], row["exact"], row["subnormal"], row["overflow"])
                           for row in table], [("int8", "1", "1", "2", "0", "0", "2"), ("int4", "1", "1", "2", "0", "0", "2")])
         self.assertIn("unknown format 'int88'; integers are int3 to int25", self.refused("census", "x.npy", "--to", "int88"))
-        self.assertIn("unknown format 'int8': it is one of integers, and here a floating-point format is meant",
+        self.assertIn("unknown format 'int8': it is one of integers, and here a floating-point format is meant, such as float32, which has its numbers",
                       self.refused("matmul", "x.npy", "x.npy", "--engine", "fma", "--in", "int8"))
 
     def test_info_shows_them(self):

@@ -347,6 +347,17 @@ class Command(unittest.TestCase):
             done = subprocess.run(again.replace("ulpscope", PROGRAM, 1), shell=True, cwd=folder, capture_output=True, text=True, timeout=300)
             self.assertEqual((done.returncode, done.stderr.split(":")[0]), (1, "FAIL"))
 
+    def test_integers_are_judged_as_the_errors_say(self):
+        """Quantized numbers that are stored as int8, without the scale."""
+        x, formula = draw(4, 32) * 3, "clip(round(x / 0.25), -127, 127)"
+        right = np.clip(np.rint(x / F(0.25)), -127, 127).astype(np.int8)  # a quarter: the quotient is exact
+        with self.assertRaisesRegex(us.Error, "^output holds integers: say with `out` which format the output has: float32 if they are numbers"):
+            us.verify.expr(right, formula, x=x)
+        with self.assertRaisesRegex(us.Error, "int8.* such as float32, which has its numbers"):
+            us.verify.expr(right, formula, x=x, out="int8")
+        self.assertTrue(us.verify.expr(right, formula, x=x, out="float32").passed)
+        self.assertEqual(us.verify.expr(right + np.int8(1), formula, x=x, out="float32").outcome, "fail")
+
     def test_bad_input_is_one_line_and_exit_2(self):
         with tempfile.TemporaryDirectory() as folder:
             np.save(f"{folder}/x.npy", draw(4, 32))
