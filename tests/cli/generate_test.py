@@ -88,6 +88,20 @@ class Generate(unittest.TestCase):
                 code, shown, err = run(*shlex.split(line.replace("YOURS.npy", output))[1:], "--text", cwd=self.path)
                 self.assertEqual(code, expected, (kind, output, shown, err))
 
+    def test_cancellation_as_it_is_by_default_is_judged(self):
+        for words in ((), ("--in", "bf16"), ("--out", "fp32")):
+            line = next(x for x in self.generate("matmul", "cancellation", *words, "--engine", "fma", "-o", "c").splitlines() if "verify generated" in x)
+            data = (self.path / "c" / "expected.npy").read_bytes()
+            (self.path / "zeros.npy").write_bytes(data[:128] + bytes(len(data) - 128))
+            for output, expected in (("c/expected.npy", 0), ("c/engine-fma.npy", 0), ("zeros.npy", 1)):
+                self.assertEqual(run(*shlex.split(line.replace("YOURS.npy", output))[1:], cwd=self.path)[0], expected, (words, output))
+            for file in (self.path / "c").iterdir():
+                file.unlink()
+        line = next(x for x in self.generate("matmul", "cancellation", "--condition", "1e6", "-o", "c").splitlines() if "verify generated" in x)
+        code, out, err = run(*shlex.split(line.replace("YOURS.npy", "c/expected.npy"))[1:], cwd=self.path)
+        self.assertEqual(code, 3, out + err)
+        self.assertIn("give --condition 16384 to both commands", out + err)
+
     def test_where_any_order_is_exact_one_rounding_is_right(self):
         exact = []
         for kind in KINDS:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/catalogue.hpp"
+#include "emu/names.hpp"
 #include "tests/verify/operations_data.hpp"
 #include "verify/verdict.hpp"
 
@@ -58,7 +59,7 @@ float descending(const std::vector<float>& products, float c) {
 /// Four chains, K cut into quarters.
 float split(const std::vector<float>& products, float c) {
   float parts[4] = {};
-  for (std::size_t k = 0; k < products.size(); ++k) parts[k / 16] += products[k];
+  for (std::size_t k = 0; k < products.size(); ++k) parts[4 * k / products.size()] += products[k];
   return c + ((parts[0] + parts[1]) + (parts[2] + parts[3]));
 }
 /// Eight lanes that take turns.
@@ -139,4 +140,34 @@ TEST_CASE("cancellation: float32 sums of any order pass, fewer bits and zeros do
   CHECK(in.judged(in_format(emu::tf32)).outcome() == verify::Outcome::fail);
   CHECK(in.judged(std::vector<float>(12 * 9), emu::float32).outcome() == verify::Outcome::fail);
   CHECK_THROWS(verify::expect_generated(verify::find_case_kind("ties"), in.request, emu::float32, 1e-6));
+}
+
+TEST_CASE("cancellation: the usual condition number tells right float32 sums from zeros, halves and doubles",
+          "[verify][generate]") {
+  for (const std::size_t k : {16U, 256U, 2048U})
+    for (const emu::Format out : {emu::float32, emu::float16, emu::bfloat16}) {
+      CAPTURE(k, emu::format_name(out));
+      const Case in{.request = {.m = 12, .n = 9, .k = k, .out = out}, .kind = verify::find_case_kind("cancellation")};
+      for (const Kernel& kernel : right) {
+        CHECK(in.judged(kernel).outcome() == verify::Outcome::pass);
+        CHECK(in.judged([&](const auto& products, float c) { return kernel(products, c) / 2; }).beyond > 80);
+        CHECK(in.judged([&](const auto& products, float c) { return kernel(products, c) * 2; }).beyond > 80);
+      }
+      CHECK(in.judged(std::vector<float>(12 * 9), emu::float32).beyond == 12 * 9);
+    }
+}
+
+TEST_CASE("cancellation: what no sum resolves is vacuous, and says what to give", "[verify][generate]") {
+  const auto said = [](verify::CaseRequest request, emu::Format promised) {
+    const Case in{.request = request, .kind = verify::find_case_kind("cancellation")};
+    const auto verdict = in.judged(in.made.expected, promised);
+    CHECK(verdict.outcome() == verify::Outcome::vacuous);
+    return verdict.sentence();
+  };
+  CHECK(said({.m = 12, .n = 9, .condition = 1e6}, emu::float32).ends_with("give --condition 16384 to both commands"));
+  CHECK(said({.m = 12, .n = 9, .accumulator = emu::float16}, emu::float16).ends_with("give --k 64 or less to both commands"));
+  // 7 / 128 where nothing is rounded up: 2^24 2^-6 / 16.
+  CHECK(verify::usual_condition(256, emu::float32) == 0x1p14);
+  CHECK(verify::usual_condition(257, emu::float32) == 0x1p13);
+  CHECK(verify::usual_condition(16384, emu::float32) == 16384);
 }

@@ -14,12 +14,19 @@
 
 namespace ulpscope::verify {
 
+/// A condition number of `cancellation` that tells right kernels from wrong ones: with u half an ulp of 1 in the accumulator,
+/// 2^-6 / (u sqrt(k)), for which sums in any order are off by some 6% of the results; k where that is more, since the data has
+/// no less.
+double usual_condition(std::size_t k, emu::Format accumulator);
+/// The greatest k, a power of two, for which sums can be told from zeros with that.
+std::size_t usual_products(emu::Format accumulator);
+
 /// What a case is made for.
 struct CaseRequest {
   std::size_t m = 64, n = 64, k = 256;                         ///< extents
   emu::Format a = emu::float16, b = emu::float16;              ///< of the operands; every element is a number of them
   emu::Format accumulator = emu::float32, out = emu::float16;  ///< of the kernel that is to be tested
-  double condition = 1e6;                                      ///< `cancellation`: 2 sum |a||b| / |sum a b|
+  double condition = usual_condition(k, accumulator);          ///< `cancellation`: 2 sum |a||b| / |sum a b|
   std::uint64_t seed = 0;                                      ///< of everything that is drawn
 };
 

@@ -3,6 +3,7 @@
 // Comput. 26 (2005), algorithm 6.1, with every number rounded to the formats of the operands. All rows of A are one vector,
 // times signs and powers of two, so that what a column of B cancels, it cancels for all rows.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -25,6 +26,7 @@ using namespace detail;
 constexpr std::uint64_t tries = 24;
 /// How far the condition number of a column may be off.
 constexpr double most_factor = 8;
+constexpr double least_condition = 8;
 constexpr std::size_t least_k = 6;  // three products to cancel, three that cancel them
 
 double rounded(emu::Format format, double x) { return emu::round_to(format, x, {.policy = emu::Policy::saturating}).value; }
@@ -137,8 +139,21 @@ double row_factor(const CaseRequest& request, const Row& row, std::size_t i) {
 
 }  // namespace
 
+/// With P the sum of magnitudes, K additions lose at most lambda sqrt(K) u P / 2 (verify/operations/random_sums.hpp; no sum is
+/// greater than the terms of one sign, lambda is about 7) of a result of 2 P / condition, which may be half as large: a share
+/// of lambda sqrt(K) u condition / 2, 7 / 128 for the condition 2^-6 / (u sqrt(K)).
+double usual_condition(std::size_t k, emu::Format accumulator) {
+  const auto root_log2 = static_cast<int>(std::bit_width(k - 1) + 1) / 2;  // of K, rounded up
+  return std::max({least_condition, power(accumulator.precision() - 6 - root_log2), static_cast<double>(k)});
+}
+
+/// The same share, for the condition K, is 7/8 where K sqrt(K) u is 1/4.
+std::size_t usual_products(emu::Format accumulator) {
+  return std::size_t{1} << 2 * std::max(accumulator.precision() - 2, 0) / 3;
+}
+
 MatmulCase generate_cancellation(const CaseRequest& request) {
-  if (!(request.condition >= 8) || !(request.condition <= 0x1p200))
+  if (!(request.condition >= least_condition) || !(request.condition <= 0x1p200))
     throw Error("cancellation: --condition is a number from 8 to 2^200");
   need_k("cancellation", request, least_k, "half of the products cancel the other half");
   MatmulCase made = blank_case(request);

@@ -16,7 +16,6 @@ emu::Format usual_out(emu::Format a) {
 }  // namespace
 
 void GenerateMatmulRequest::describe(requests::Fields& fields) {
-  const CaseRequest standard;
   constexpr requests::WholeBounds extents{1, std::uint64_t{1} << 24};
   fields.add("kind", kind, "what the data is to provoke; `ulpscope generate list` describes the kinds")
       .as_input("KIND")
@@ -28,9 +27,10 @@ void GenerateMatmulRequest::describe(requests::Fields& fields) {
   fields.add("acc", acc, "what the kernel sums in: float32 (the default) or float16").as_value("F");
   fields.add("out", out, "what it returns; default: that of A, bfloat16 for smaller ones, float32 for tf32").as_value("F");
   fields.add("engine", engine, "write what this engine returns too; may be repeated").as_repeated().as_value("E");
-  fields.add("condition", condition, "condition number of `cancellation`, 2 sum |a||b| / |sum a b|")
-      .real()
-      .shown_as(std::to_string(static_cast<std::uint64_t>(standard.condition)));
+  fields
+      .add("condition", condition,
+           "condition number of `cancellation`, 2 sum |a||b| / |sum a b|; default: one that K sums in --acc can resolve")
+      .real();
   requests::describe_seed(fields, seed, "key of the random choices");
 }
 
@@ -38,13 +38,13 @@ CaseRequest resolve(const GenerateMatmulRequest& request) {
   if (request.in.empty() || request.in.size() > 2) throw Error("--in: give one format, or one for A and one for B");
   if (request.condition && request.kind != "cancellation") throw Error("--condition: is for the kind cancellation");
   CaseRequest asked{.m = request.m, .n = request.n, .k = request.k, .seed = request.seed};
-  if (request.condition) asked.condition = *request.condition;
   asked.a = requests::parse_format(request.in.front());
   asked.b = requests::parse_format(request.in.back());
   if (!request.acc.empty())
     asked.accumulator = requests::parse_format(request.acc);
   else if (!request.engine.empty())
     asked.accumulator = products::default_accumulator(request.engine.front(), asked.a, asked.b);
+  asked.condition = request.condition.value_or(usual_condition(asked.k, asked.accumulator));
   asked.out = request.out.empty() ? usual_out(asked.a) : requests::parse_format(request.out);
   return asked;
 }

@@ -179,6 +179,20 @@ class Cancelling final : public ExactProducts {
     return fmt::format("sums of {} products in {}, in any order{}", request().k, emu::format_name(arithmetic_.format),
                        words_of_false_alarm(false_alarm_));
   }
+  /// All rows are the first one, times signs and powers of two.
+  std::string refusal() const override {
+    std::vector<Expected> row(request().n);
+    expect(0, row);
+    if (std::any_of(row.begin(), row.end(), [](const Expected& x) { return std::abs(x.value) > x.allowed + x.radius; }))
+      return {};
+    const emu::Format accumulator = request().accumulator;
+    const double usual = usual_condition(request().k, accumulator);
+    return fmt::format("{} sums of {} products may be off by as much as the results are; give {} to both commands",
+                       emu::format_name(arithmetic_.format), request().k,
+                       request().condition > usual
+                           ? fmt::format("--condition {:.15g}", usual)
+                           : fmt::format("--k {} or less", std::min(usual_products(accumulator), request().k / 2)));
+  }
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
     for (Expected& element : elements) {
       std::vector<double> products = terms(first++);
