@@ -116,10 +116,12 @@ void NewCheckpoint::commit(const std::string& index) {
   }
   files_.commit();
   made_.keep();
-  if (!work_) return;
-  std::set<std::string> ours{files::work_request};
-  for (std::size_t n = 0; n < added_; ++n) ours.merge(std::set{kept_name(n), digest_name(kept_name(n))});
-  work_->remove([&](const std::string& of) { return ours.contains(of); });
+  if (work_) {
+    std::set<std::string> ours{files::work_request};
+    for (std::size_t n = 0; n < added_; ++n) ours.merge(std::set{kept_name(n), digest_name(kept_name(n))});
+    work_->remove([&](const std::string& of) { return ours.contains(of); });
+  }
+  lock_.release();
 }
 
 }  // namespace ulpscope::tensors

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every call that writes, made to fail in turn: the exit code says so in one line, and what was there is as before or replaced whole.
 usage: failing_calls_test.py PROGRAM LIBRARY DEVICES_PROGRAM"""
+import collections
 import errno
 import itertools
 import os
@@ -30,6 +31,13 @@ kind = "sum"
 [run]
 steps = 2
 """
+PRODUCT = ("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
+VERDICT = ("verify", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "e4m3", "--output", "d.npy")  # it is of other inputs
+RECORDING = ("devices", "record", "--device", "emulated:sm_80", "--instruction", "mma.sync.m16n8k16.f32.bf16", "--tests", "2", "-o", "r")
+CHOICE = ("choose", "normal:0,1:50", "--to", "e4m3", "--scale", "none", "-o", "plan.toml")
+SHARD = ("census", "normal:0,1:50", "--to", "e4m3", "--shard", "0/1", "-o", "part")
+TRAINING = ("train", "tiny.toml", "--recipe", "float32", "-o", "out", "--record", "weights")
+FEW = 20
 STUDY = '[[study]]\nkind = "census"\ninputs = ["normal:0,1:50"]\nto = ["e4m3"]\nseed = [1, 2]\n'
 
 
@@ -55,8 +63,10 @@ class FailingCalls(unittest.TestCase):
     def prepare(self, *words, code=0):
         self.assertEqual(self.run_program(*words, cwd=self.before)[0], code, words)
 
-    def check(self, *words, code=0, kept=(), step=1):
-        """`kept`: folders whose files may stay where a command failed, for it to go on; `step`: every so manieth call."""
+    def check(self, *words, code=0, kept=(), spared=None, step=1):
+        """`kept`: folders whose files may stay where a command failed, for it to go on; `spared`: how many calls of which kinds may
+        fail and all is done; `step`: every so manieth call."""
+        spared, passed = spared or {}, collections.Counter()
         work, mark = self.path / "work", self.path / "mark"
         before = snapshot(self.before, kept)
         shutil.copytree(self.before, work)
@@ -78,7 +88,8 @@ class FailingCalls(unittest.TestCase):
                 where = (words, kind, number, said)
                 now = snapshot(work, kept)
                 if status == code:  # no nameless file can be opened: one with a name is; what is read may be opened once more;
-                    self.assertIn(kind, ("open", "stat", "chown"), where)  # a new file stays in this user's group
+                    passed[kind] += 1
+                    self.assertIn(kind, ("open", "stat", "chown", *spared), where)  # a new file stays in this user's group
                     self.assertEqual(now, after, where)
                 else:
                     self.assertEqual((status, said.splitlines()[-1][:10], said.count("ulpscope: ")), (2, "ulpscope: ", 1), where)
@@ -93,10 +104,11 @@ class FailingCalls(unittest.TestCase):
                     self.assertFalse([p.name for p in (work / folder).glob(".*")], where)
                 number += step
             counts[kind] = number - 1
+        self.assertEqual({kind: passed[kind] for kind in spared}, spared, words)
         shutil.rmtree(work)
         return counts
 
-    def check_memory(self, *words, times=100):
+    def check_memory(self, *words, code=0, times=100):
         """Allocations all over a command fail, and a third of the last, among which it writes."""
         work, mark = self.path / "work", self.path / "mark"
         before, after = snapshot(self.before, ()), None
@@ -109,20 +121,20 @@ class FailingCalls(unittest.TestCase):
             return *self.run_program(*words, cwd=work, env={**told, "FAILING_NUMBER": str(number)}), snapshot(work, ())
 
         status, said, after = run(0)
-        self.assertEqual(status, 0, said)
+        self.assertEqual(status, code, said)
         count, failed = int(mark.read_text()), 0
         numbers = {*range(1, count, max(1, count // times)), *range(max(1, count - times), count, 3)}
         for number in sorted(numbers):
             status, said, now = run(number)
             where = (words, number, said)
-            if status == 0:
+            if status == code:
                 self.assertEqual(now, after, where)
                 continue
             failed += 1
             self.assertEqual((status, said.splitlines()[-1:], said.count("ulpscope: ")), (5, ["ulpscope: out of memory"], 1), where)
             if now not in (before, after):  # where nothing may be thrown the program ends at once, as if it were killed
                 self.assertEqual({**now, **before}, now, where)
-                self.assertEqual((self.run_program(*words, cwd=work)[0], snapshot(work, ())), (0, after), where)
+                self.assertEqual((self.run_program(*words, cwd=work)[0], snapshot(work, ())), (code, after), where)
         self.assertGreater(failed, len(numbers) // 2)
 
     def test_memory(self):
@@ -143,10 +155,35 @@ class FailingCalls(unittest.TestCase):
         self.check_memory("generate", "matmul", "ties", "--m", "4", "--n", "4", "--k", "8", "-o", "case")
 
     def test_memory_of_a_ledger(self):
-        self.prepare("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
+        self.prepare(*PRODUCT)
         record = ("ledger", "record", "L", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--output", "d.npy", "--case")
         self.prepare(*record, "first")
         self.check_memory(*record, "second", "--keep-output")
+
+    def test_memory_of_a_recording(self):
+        self.check_memory(*RECORDING, times=FEW)
+
+    def test_memory_of_a_plan(self):
+        self.check_memory(*CHOICE, times=FEW)
+
+    def test_memory_of_a_shard(self):
+        self.check_memory(*SHARD, times=FEW)
+
+    def test_memory_of_a_merged_report(self):
+        self.prepare(*SHARD)
+        self.check_memory("merge", "part", "-o", "report", times=FEW)
+
+    def test_memory_of_a_study(self):
+        (self.before / "study.toml").write_text(STUDY)
+        self.check_memory("run", "study.toml", "-o", "out", "--resume", times=FEW)
+
+    def test_memory_of_a_training_run(self):
+        (self.before / "tiny.toml").write_text(TINY)
+        self.check_memory(*TRAINING, "--resume", times=FEW)
+
+    def test_memory_of_a_case_that_is_kept(self):
+        self.prepare(*PRODUCT)
+        self.check_memory(*VERDICT, "--save", "kept", code=1, times=FEW)
 
     def test_a_file(self):
         (self.before / "x.npy").write_bytes(b"former")
@@ -181,7 +218,7 @@ class FailingCalls(unittest.TestCase):
         self.assertGreater(counts["read"], 0)
 
     def test_a_ledger(self):
-        self.prepare("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
+        self.prepare(*PRODUCT)
         record = ("ledger", "record", "L", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--output", "d.npy", "--keep-output",
                   "--case")
         self.check(*record, "first")
@@ -189,13 +226,62 @@ class FailingCalls(unittest.TestCase):
         self.check(*record, "second", "--tag", "a=b")
 
     def test_a_ledger_s_verdicts(self):
-        self.prepare("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
+        self.prepare(*PRODUCT)
         self.prepare("ledger", "record", "L", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--output", "d.npy", "--case", "c")
         self.check("ledger", "check", "L", "c", "--output", "d.npy", "--junit", "j.xml")
 
     def test_a_recording(self):
         (self.before / "r").write_bytes(b"former")
-        self.check("devices", "record", "--device", "emulated:sm_80", "--instruction", "mma.sync.m16n8k16.f32.bf16", "--tests", "2", "-o", "r")
+        self.check(*RECORDING)
+
+    def test_a_safetensors_file(self):
+        (self.before / "x.safetensors").write_bytes(b"former")
+        self.check("cast", "normal:0,1:100", "--to", "e4m3", "-o", "x.safetensors")
+
+    def prepare_a_checkpoint(self):
+        (self.before / "in").mkdir()
+        for name in ("a", "b"):
+            self.prepare("cast", "normal:0,1:10", "--to", "bf16", "-o", f"in/{name}.safetensors")
+
+    def test_a_checkpoint(self):
+        self.prepare_a_checkpoint()
+        counts = self.check("cast", "in", "--to", "e4m3", "-o", "out")
+        for kind in ("open", "write", "fsync", "rename", "unlink", "mkdir", "flock"):
+            self.assertGreater(counts[kind], 0, kind)
+
+    def test_a_checkpoint_over_a_former_one(self):
+        self.prepare_a_checkpoint()
+        self.prepare("cast", "in", "--to", "e5m2", "-o", "out")
+        self.check("cast", "in", "--to", "e4m3", "-o", "out")
+
+    def test_what_is_kept_of_a_checkpoint(self):
+        self.prepare_a_checkpoint()
+        # A file that is kept is linked to, and that which was opened for its bytes closed without any; else it is copied.
+        self.check("cast", "in", "--to", "e4m3", "-o", "out", "--resume", kept=("out.partial",), spared={"close": 2, "link": 2})
+
+    def test_a_case(self):
+        self.check("generate", "matmul", "ties", "--m", "4", "--n", "4", "--k", "8", "-o", "case")
+
+    def test_inputs_of_a_converter(self):
+        (self.before / "inputs").write_bytes(b"former")
+        self.check("conform", "--from", "e4m3", "--to", "e5m2", "--write-inputs", "inputs")
+
+    def test_a_figure(self):
+        (self.before / "scales.svg").write_bytes(b"former")
+        self.check("sweep", "normal:0,1:50", "--to", "e4m3", "--log2-scale", "0:1", "--svg", "scales.svg")
+
+    def test_a_plan(self):
+        (self.before / "plan.toml").write_bytes(b"former")
+        self.check(*CHOICE)
+
+    def test_a_shard_and_the_report_of_it(self):
+        self.check(*SHARD)
+        self.prepare(*SHARD)
+        self.check("merge", "part", "-o", "report", step=3)
+
+    def test_a_shard_of_a_study(self):
+        (self.before / "study.toml").write_text(STUDY)
+        self.check("run", "study.toml", "--shard", "0/1", "-o", "part", kept=("part.partial",))
 
     def test_the_archive_of_the_devices_program(self):
         words = [DEVICES, "all", "--device", "emulated:sm_70", "--instruction", "nothing", "--tests", "1", "--seconds", "1", "-o", "out"]
@@ -244,12 +330,15 @@ class FailingCalls(unittest.TestCase):
 
     def test_a_training_run(self):
         (self.before / "tiny.toml").write_text(TINY)
-        self.check("train", "tiny.toml", "--recipe", "float32", "-o", "out", "--record", "weights", kept=("out.unfinished",))
+        self.check(*TRAINING, kept=("out.unfinished",))
 
     def test_a_case_that_is_kept(self):
-        self.prepare("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
-        verify = ("verify", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "e4m3", "--output", "d.npy", "--save", "kept")
-        self.check(*verify, code=1)
+        self.prepare(*PRODUCT)
+        self.check(*VERDICT, "--save", "kept", code=1)
+
+    def test_a_verdict_for_junit(self):
+        self.prepare(*PRODUCT)
+        self.check(*VERDICT, "--junit", "j.xml", code=1)
 
 
 unittest.main()
