@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The bill of materials names every library that the program is linked with or compiled from, and no other.
+"""The bill of materials names every library that the program, and the module of Python, are linked with or compiled from, and no other.
 
-usage: bill_of_materials_test.py BILL PROGRAM ROOT
+usage: bill_of_materials_test.py BILL ROOT PROGRAM [MODULE]
 """
 import json
 import pathlib
@@ -11,14 +11,16 @@ import subprocess
 import sys
 import unittest
 
-BILL, PROGRAM, ROOT = sys.argv.pop(1), sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
+BILL, ROOT, *BINARIES = sys.argv[1:]
+del sys.argv[1:]
 # What the compiler and the C library bring, Clang's sanitizers libresolv among it.
 SYSTEM = re.compile(r"^(ld-linux|libc|libm|libgcc_s|libstdc\+\+|libdl|libpthread|libasan|libubsan|libresolv)[-.]")
 # The first folder or the name of headers, and whose they are.
-HEADERS = {"CLI": "CLI11", "boost": "Boost", "csv.h": "libcsv", "fmt": "fmt", "hwy": "Highway", "mpfr.h": "MPFR", "nlohmann": "JSON",
-           "openssl": "OpenSSL", "protozero": "protozero", "tbb": "TBB", "toml++": "tomlplusplus", "zip.h": "libzip"}
-THROUGH_BOOST = {"boost/multiprecision/mpfr.hpp": "MPFR"}
-ELSEWHERE = {"Eigen", "catch2", "gtest", "nanobind", "sys", "cuda", "cooperative_groups"}  # in what users or other programs compile
+HEADERS = {"CLI": "CLI11", "boost": "Boost", "csv.h": "libcsv", "fmt": "fmt", "hwy": "Highway", "mpfr.h": "MPFR", "nanobind": "nanobind",
+           "nlohmann": "JSON", "openssl": "OpenSSL", "protozero": "protozero", "tbb": "TBB", "toml++": "tomlplusplus", "zip.h": "libzip"}
+# Headers that bring another library along.
+THROUGH = {"boost/multiprecision/mpfr.hpp": "MPFR", "nanobind/nanobind.h": "robin-map"}
+ELSEWHERE = {"Eigen", "catch2", "gtest", "sys", "cuda", "cooperative_groups"}  # in what users or other programs compile
 SYSTEM_HEADER = re.compile(r"^(sys/|cuda|cublas|[a-z_0-9]+(\.h)?$|[a-z]*intrin\.h$|arm_neon\.h$)")
 
 
@@ -28,11 +30,12 @@ def needed(program):
 
 
 def included():
-    """Headers of others that the rooms of the program include."""
-    rooms = ("emu", "files", "gpu", "reports", "tensors", "requests", "recipes", "products", "studies", "training", "verify", "study_files", "cli")
+    """Headers of others that the rooms of the program, and of the module, include."""
+    rooms = ["emu", "files", "gpu", "reports", "tensors", "requests", "recipes", "products", "studies", "training", "verify", "study_files", "cli",
+             *["python" for module in BINARIES[1:]]]
     found = set()
     for room in rooms:
-        for path in (ROOT / room).rglob("*.[ch]pp"):
+        for path in pathlib.Path(ROOT, room).rglob("*.[ch]pp"):
             found.update(re.findall(r"^#include <([^>]+)>", path.read_text(), re.M))
     return found
 
@@ -59,7 +62,7 @@ class BillOfMaterialsTest(unittest.TestCase):
 
     def test_every_linked_library_is_named(self):
         linked = {package["packageFileName"] for package in self.packages.values() if "packageFileName" in package}
-        files = {re.sub(r"\.so.*", ".so", name) for name in needed(PROGRAM) if not SYSTEM.match(name)}
+        files = {re.sub(r"\.so.*", ".so", name) for binary in BINARIES for name in needed(binary) if not SYSTEM.match(name)}
         self.assertGreater(len(files), 3)
         self.assertEqual(files - linked, set())
         self.assertEqual(linked - files - {"libgmp.so"}, set(), "named, but not linked with")  # which MPFR is linked with
@@ -68,7 +71,7 @@ class BillOfMaterialsTest(unittest.TestCase):
         owners = set()
         for header in included():
             first = header.split("/")[0]
-            owners.update({THROUGH_BOOST[header]} if header in THROUGH_BOOST else ())
+            owners.update({THROUGH[header]} if header in THROUGH else ())
             if first in HEADERS:
                 owners.add(HEADERS[first])
             elif first not in ELSEWHERE:
