@@ -203,10 +203,11 @@ std::vector<studies::PartReader> open_parts(const std::vector<std::string>& name
   std::vector<studies::PartReader> parts;
   for (const std::string& name : names) {
     const auto lines = std::make_shared<reports::PartLines>(name);
-    parts.emplace_back([lines] { return lines->next(); }, name, parts.empty() ? nullptr : &parts.front());
+    const studies::PartHead& head =
+        parts.emplace_back([lines] { return lines->next(); }, name, parts.empty() ? nullptr : &parts.front()).head();
+    if (const std::string why = reports::unlike_this_program(head.version, head.commit); !why.empty())
+      throw Error(emu::visible(name + ": " + why));
   }
-  if (const std::string& version = parts.front().head().version; version != reports::version())
-    throw Error(emu::visible(names.front() + ": is of version " + version + ", this is " + reports::version()));
   return parts;
 }
 
@@ -214,6 +215,7 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
                 const std::vector<tensors::Tensor>& tensors, const studies::CensusConfig& config, const Progress& progress) {
   const std::vector<studies::ElementRange> ranges = studies::ranges_of(tensors, place.shard);
   studies::PartHead head{.version = reports::version(),
+                         .commit = reports::commit(),
                          .command = work.command,
                          .request = work.request,
                          .arguments = undivided(report.arguments),

@@ -70,7 +70,7 @@ std::vector<std::string> reproducing(const std::vector<std::string>& arguments);
 
 /// The files of the parts in these folders, or in the folders in them. @throws ulpscope::Error where there is none
 std::vector<std::string> part_files(const std::vector<std::string>& folders);
-/// The parts of a census or sweep. @throws ulpscope::Error where one is damaged, holds something else, or is of another version
+/// The parts of a census or sweep. @throws ulpscope::Error where one is damaged, holds something else, or is of another program
 std::vector<studies::PartReader> open_parts(const std::vector<std::string>& names);
 
 /// Of `--shard WORD`; `auto` asks the environment. @throws ulpscope::Error

@@ -75,13 +75,12 @@ StudyPart study_part_of(std::string_view text, const std::string& name) {
 
 StudyPart merged(std::vector<StudyPart> parts, const std::vector<std::string>& names) {
   const auto fail = [](const std::string& name, const std::string& why) { throw Error(emu::visible(name + ": " + why)); };
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (const std::string why = reports::unlike_this_program(parts[i].version, parts[i].commit); !why.empty())
+      fail(names[i], why);
   StudyPart all = std::move(parts.front());
-  if (all.version != reports::version() || all.commit != reports::commit())
-    fail(names.front(), "is of version " + all.version + " (" + all.commit + "), this is " + reports::version() + " (" +
-                            reports::commit() + ")");
   for (std::size_t i = 1; i < parts.size(); ++i) {
     StudyPart& part = parts[i];
-    if (part.version != all.version || part.commit != all.commit) fail(names[i], "is of another version than " + names.front());
     if (part.text != all.text || part.only != all.only || part.study != all.study)
       fail(names[i], "is of another run than " + names.front());
     for (auto& [digest, result] : part.cells)

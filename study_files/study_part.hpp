@@ -32,8 +32,8 @@ bool is_study_part(std::string_view text);
 /// Back from it. @throws ulpscope::Error that names `name` where it is none
 StudyPart study_part_of(std::string_view text, const std::string& name);
 
-/// The cells of all parts of one run. `names` are those of the files, for messages. @throws ulpscope::Error where parts are of
-/// another program or run than the first, or two have the same cell
+/// The cells of all parts of one run. `names` are those of the files, for messages. @throws ulpscope::Error where one is of
+/// another program than this, or another run than the first, or two have the same cell
 StudyPart merged(std::vector<StudyPart> parts, const std::vector<std::string>& names);
 
 /// The cells of a part; what is not there is not computed either. @throws ulpscope::Error from keep()

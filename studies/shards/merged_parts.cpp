@@ -30,7 +30,6 @@ std::string other_numbers(const PartTensors& part, const std::vector<std::string
 
 /// What makes two parts no parts of one request; empty where nothing does.
 std::string unlike(const PartHead& a, const PartHead& b) {
-  if (a.version != b.version) return "is of another version, " + b.version + ",";
   if (a.command != b.command || a.request != b.request) return "asks something else";
   if (a.remarks != b.remarks) return "has left out other tensors";
   if (a.all == b.all) return {};

@@ -14,8 +14,7 @@ namespace ulpscope::studies {
 /// All parts of one request, in any order.
 class MergedParts {
  public:
-  /// @throws ulpscope::Error where they differ in version, request, tensors or their samples, or elements are in none of them
-  /// or in two
+  /// @throws ulpscope::Error where they differ in request, tensors or their samples, or elements are in none of them or in two
   explicit MergedParts(std::vector<PartReader> parts);
 
   const PartHead& head() const noexcept { return parts_.front().head(); }     ///< of the first

@@ -76,8 +76,10 @@ bool begins_part(std::string_view text) { return text.starts_with(part_begin); }
 
 PartWriter::PartWriter(const PartHead& head, Write write) : write_(std::move(write)) {
   std::string text(part_begin);
-  PartJson facts{{"layout", part_layout},   {"version", head.version}, {"stochastic_rounding", emu::rounding_bits_version},
-                 {"command", head.command}, {"request", head.request}, {"arguments", head.arguments}};
+  PartJson facts{{"layout", part_layout},      {"version", head.version},
+                 {"commit", head.commit},      {"stochastic_rounding", emu::rounding_bits_version},
+                 {"command", head.command},    {"request", head.request},
+                 {"arguments", head.arguments}};
   if (!head.remarks.empty()) facts["remarks"] = head.remarks;
   text += "," + json_text(facts).substr(1);
   text.back() = ',';
@@ -130,8 +132,11 @@ void PartReader::read_head(const PartReader* like) {
     throw Malformed{"is laid out as by another version; make it again by this one"};
   if (emu::whole_number<int>(json.at("stochastic_rounding")) != emu::rounding_bits_version)
     throw Malformed{"has random words by another rule than this program's"};
+  if (!json.contains("commit"))
+    throw Malformed{"does not tell which commit of the program wrote it; make it again by this one"};
   head_ = {
       .version = json.at("version").get<std::string>(),
+      .commit = json.at("commit").get<std::string>(),
       .command = json.at("command").get<std::string>(),
       .request = json.at("request").get<std::vector<std::string>>(),
       .arguments = json.at("arguments").get<std::vector<std::string>>(),

@@ -32,7 +32,7 @@ struct Piece {
 
 /// What a shard was asked for.
 struct PartHead {
-  std::string version;                     ///< of the program
+  std::string version, commit;             ///< of the program
   std::string command;                     ///< `census`, `sweep`, or `amax`, the largest magnitudes alone
   std::vector<std::string> request;        ///< the words behind it that ask for its numbers
   std::vector<std::string> arguments;      ///< the command line of the undivided run, without where it goes

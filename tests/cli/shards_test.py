@@ -234,7 +234,10 @@ class Shards(Model):
         former = f'{{"sha256": "{hashlib.sha256(former.encode()).hexdigest()}",' + former[1:]  # of versions that sealed the beginning
         self.assertIn("p1/0/part.json: was written by another version, which laid parts out otherwise; make it again by this one", refused(former))
         whole = json.loads(text)
-        self.assertIn("is of version 0.0", refused(sealed_json(whole | {"version": "0.0"})))
+        for key in ("commit", "version"):
+            self.assertIn(f'p1/0/part.json: {self.of_another(whole, {key: "0"})}', refused(sealed_json(whole | {key: "0"})))
+        former = {key: value for key, value in whole.items() if key != "commit"}
+        self.assertIn("p1/0/part.json: does not tell which commit of the program wrote it; make it again by this one", refused(sealed_json(former)))
         for sample, said in ((None, "is no part of a census or sweep"), ("", "'' is no digest of a sample"), ("0" * 15 + "G", "is no digest of a sample")):
             self.assertIn(said, refused(sealed_json(whole | {"tensors": [whole["tensors"][0] | {"sample": sample}]})))
         without = [{key: value for key, value in tensor.items() if key != "sample"} for tensor in whole["tensors"]]
@@ -281,6 +284,33 @@ class Shards(Model):
             self.assertIn(code, (0, 2), (path, err))  # 0: a number that may as well be another one
             if code == 2:
                 self.assertEqual(err.count("\n"), 1, err)
+
+    @staticmethod
+    def of_another(part, other):
+        """What is said of a part of this program where `other` of its version and commit are told."""
+        its = part | other
+        return f'is of version {its["version"]} ({its["commit"]}), this is {part["version"]} ({part["commit"]})'
+
+    def test_parts_of_another_commit_are_refused_wherever_they_stand(self):
+        for command, *words in (("census",), ("census", "--pass", "amax", "--scale", "amax"), ("sweep", "--log2-scale", "0:1"),
+                                ("census", "--blocks", "--scale", "mx:floor")):
+            shutil.rmtree(self.folder / "parts/p2", ignore_errors=True)
+            self.shard(command, 2, "--integers", "--to", "e4m3", *words)
+            commit = json.loads((self.folder / "parts/p2/0/manifest.json").read_text())["commit"]
+            merge = ("merge", "p2", "-o", "R")
+            if "amax" in words:
+                merge = ("census", "model", "--integers", "--to", "e4m3", "--scale", "amax", "--amax", "p2", "--shard", "0/1", "-o", "R/0")
+            for index in range(2):
+                place = self.folder / f"parts/p2/{index}/part.json"
+                text = place.read_text()
+                whole = json.loads(text)
+                self.assertEqual(whole["commit"], commit)
+                for other in ({"commit": "f" * 40}, {"version": "9.9.9"}):
+                    place.write_text(sealed_json(whole | other))
+                    self.assertEqual(f"p2/{index}/part.json: {self.of_another(whole, other)}", self.refused(*merge))
+                place.write_text(text)
+            self.program("parts", *merge)
+            shutil.rmtree(self.folder / "parts/R")
 
     def test_what_cannot_be_so_of_the_elements_is_refused(self):
         self.shard("census", 2, "--to", "e4m3")
@@ -476,6 +506,7 @@ recipes = ["float32"]
                              (whole | {"ulpscope": "part of something"}, "is no part")):
             place.write_text(sealed_json(broken, indent=1))
             self.assertIn(says, self.refused("merge", "p/0", "p/1", "-o", "R"))
+            self.assertIn(says, self.refused("merge", "p/1", "p/0", "-o", "R"))
         self.assertFalse((self.path / "parts/R").exists())
 
     def test_a_shard_that_was_ended_goes_on(self):
