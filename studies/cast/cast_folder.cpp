@@ -3,6 +3,7 @@
 #include "studies/cast/cast_folder.hpp"
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,14 +37,11 @@ fs::path folder_of(const tensors::Checkpoint& checkpoint) {
   return fs::path(checkpoint.index.empty() ? checkpoint.files.front() : checkpoint.index).parent_path();
 }
 
-/// The tensors of a file that belong to the checkpoint: all, or those that its index says are there.
-Part part_of(const std::string& file, const tensors::Checkpoint& checkpoint, const tensors::OpenOptions& options,
-             tensors::OnlyDtypes& only) {
+/// The tensors of a file that belong to the checkpoint: all, or those that its index says are there, `missing` until then.
+Part part_of(const std::string& file, const tensors::Checkpoint& checkpoint, std::set<std::string> missing,
+             const tensors::OpenOptions& options, tensors::OnlyDtypes& only) {
   Part part{file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(), {}, {}};
   tensors::Inputs& inputs = part.inputs;
-  std::set<std::string> missing;
-  for (const auto& [name, of_file] : checkpoint.file_of)
-    if (of_file == file) missing.insert(name);
   for (tensors::Tensor& tensor : tensors::open(file, options)) {
     if (missing.erase(tensor.name) == 0 && !checkpoint.index.empty()) continue;
     std::vector<tensors::Tensor>& group = !only.takes(tensor)                      ? inputs.others
@@ -62,11 +60,13 @@ Part part_of(const std::string& file, const tensors::Checkpoint& checkpoint, con
 std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkpoint& checkpoint, const std::string& folder) {
   std::vector<Part> parts;
   tensors::OnlyDtypes only(request.reading.only_dtype);
+  std::map<std::string, std::set<std::string>> names_of;
+  for (const auto& [name, file] : checkpoint.file_of) names_of[file].insert(name);
   for (const std::string& file : checkpoint.files) {
     if (fs::path(file).extension() != ".safetensors")
       throw Error(emu::visible(folder + ": a folder is written of .safetensors files, and " + file +
                                " is none; write one .safetensors of all"));
-    parts.push_back(part_of(file, checkpoint, request.reading.options(), only));
+    parts.push_back(part_of(file, checkpoint, std::move(names_of[file]), request.reading.options(), only));
     if (*std::filesystem::path(parts.back().name).begin() == "..")
       throw Error(
           emu::visible(folder + ": the files of " + request.input + " lie in several folders; write one .safetensors of all"));
@@ -119,8 +119,10 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   const tensors::Inputs all = all_of(parts);
   CastTensors cast(request, plan, all, progress);
   const std::string index = fs::path(checkpoint.index).filename().string();
-  for (const Part& part : parts) tensors::check_is_no_input({request.input}, (fs::path(folder) / part.name).string());
-  if (!index.empty()) tensors::check_is_no_input({request.input}, (fs::path(folder) / index).string());
+  std::vector<std::string> written_names;
+  for (const Part& part : parts) written_names.push_back((fs::path(folder) / part.name).string());
+  if (!index.empty()) written_names.push_back((fs::path(folder) / index).string());
+  tensors::check_are_no_inputs({request.input}, written_names);
   check_has_no_other_index(folder, index);
 
   tensors::ResumedWork work;

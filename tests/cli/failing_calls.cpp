@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded before the C library (LD_PRELOAD): makes the n-th call of a kind fail that concerns a file below a folder, of
 // close() one that is written.
-// FAILING_CALL is the kind (open read write stat statat chmod chown fsync close rename unlink mkdir link flock malloc),
+// FAILING_CALL is the kind (open read write stat statat look chmod chown fsync close rename unlink mkdir link flock malloc),
 // FAILING_NUMBER n from 1, FAILING_ERRNO what it answers, FAILING_FOLDER the folder. The file FAILING_MARK appears when it has
 // failed: without it there were fewer calls. With n = 0 none fails, and the mark has their number. Calls before main() are not
 // counted: what libraries do when they are loaded differs from run to run.
@@ -125,6 +125,11 @@ FAILING ssize_t read(int file, void* bytes, size_t size) {
 FAILING int fstat(int file, struct stat* found) {
   if (fails("stat", concerns(file))) return -1;
   return static_cast<int>(::syscall(SYS_fstat, file, found));
+}
+FAILING int failing_stat(const char* path, struct stat* found) __asm__("stat");  // as flock below
+FAILING int failing_stat(const char* path, struct stat* found) {
+  if (fails("look", concerns(AT_FDCWD, path))) return -1;
+  return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, found, 0));
 }
 FAILING int fstatat(int folder, const char* path, struct stat* found, int flags) {
   if (fails("statat", concerns(folder, path))) return -1;

@@ -5,6 +5,7 @@ usage: failing_calls_test.py PROGRAM LIBRARY DEVICES_PROGRAM"""
 import collections
 import errno
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -323,6 +324,28 @@ class FailingCalls(unittest.TestCase):
                 copied += 1
                 self.assertEqual(snapshot(self.path / "out", ()), right)
         self.assertEqual(copied, len(right))
+
+    def test_what_a_cast_looks_at_grows_as_its_files_do(self):
+        made = "made.safetensors"
+        self.prepare("cast", "normal:0,1:100", "--to", "bf16", "-o", made)
+        mark = self.path / "mark"
+        counts = {kind: [] for kind in ("open", "statat", "look")}
+        for files in (10, 20, 30):
+            model = self.path / f"model{files}"
+            model.mkdir()
+            for i in range(files):
+                (model / f"{i}.safetensors").write_bytes((self.before / made).read_bytes().replace(b'"tensor"', f'"t{i:05}"'.encode()))
+            (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {f"t{i:05}": f"{i}.safetensors" for i in range(files)}}))
+            for kind, numbers in counts.items():
+                mark.unlink(missing_ok=True)
+                told = {"LD_PRELOAD": LIBRARY, "FAILING_CALL": kind, "FAILING_NUMBER": "0", "FAILING_ERRNO": "0", "FAILING_FOLDER": str(self.path),
+                        "FAILING_MARK": str(mark)}
+                status, said = self.run_program("cast", model.name, "--to", "e4m3", "-o", f"{kind}{files}", cwd=self.path, env=told)
+                self.assertEqual(status, 0, said)
+                numbers.append(int(mark.read_text()))
+        for kind, (ten, twenty, thirty) in counts.items():
+            self.assertEqual(thirty - twenty, twenty - ten, (kind, counts))
+            self.assertGreaterEqual(twenty - ten, 10, (kind, counts))
 
     def test_a_study(self):
         (self.before / "study.toml").write_text(STUDY)
