@@ -32,7 +32,7 @@ tensors::Digest sha256() {
 
 void run(const Cast& cast) {
   if (cast.layouts) return print(studies::layout_table(), cast.common, 1);
-  if (cast.request.input.empty()) throw Error("IN is missing: a tensor file, FILE:NAME, checkpoint, or synthetic tensor");
+  if (cast.request.inputs.empty()) throw Error("IN is missing: a tensor file, FILE:NAME, checkpoint, or synthetic tensor");
   if (cast.output.empty()) throw Error("-o OUT is missing: .npy, .safetensors, or a folder for a checkpoint");
   ProgressLine progress;
   studies::ResumedCast resumed;
@@ -47,7 +47,7 @@ void add_cast(Command& app, int&) {
   auto cast = std::make_shared<Cast>();
   Command& command = *app.add_subcommand("cast", "write a tensor, or a whole checkpoint, rounded to a format");
   requests::Fields fields = requests::fields_of(cast->request);
-  fields.at("input").required = false;  // --layouts takes none
+  fields.at("inputs").required = false;  // --layouts takes none
   command.add(fields);
   command
       .add_option(

@@ -12,8 +12,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -233,12 +235,24 @@ std::string missing_command(const cli::CommandDescription& group) {
   return "`" + group.path + "` needs a command: " + names;
 }
 
+/// The first of the words behind all inputs, where these are files.
+std::optional<std::string> file_too_many(const CLI::ParseError& error, const CLI::App& app) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return std::nullopt;
+  const std::vector<std::string> words = app.remaining(true);
+  std::error_code ignored;
+  const auto is_file = [&](const std::string& word) { return std::filesystem::exists(word, ignored); };
+  return !words.empty() && std::ranges::all_of(words, is_file) ? std::optional(words.front()) : std::nullopt;
+}
+
 int refuse(const CLI::ParseError& error, const CLI::App& app, const std::vector<std::string>& words) {
   const cli::CommandDescription program = cli::describe(app);
   const cli::CommandDescription& chosen = named_command(program, words);
   std::string sentence = error.what();
   if (const auto unknown = cli::unknown_word(program, words)) {
     sentence = *unknown;
+  } else if (const auto more = file_too_many(error, app); more && !chosen.inputs.empty()) {
+    sentence = *more + " is an input more than `" + chosen.path +
+               "` takes; a pattern of file names stands in quotes, or the shell puts the files in its place";
   } else if (!chosen.commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     sentence = missing_command(chosen);
   } else if (const std::size_t most = sentence.find(": At Most 1 required"); most != std::string::npos) {

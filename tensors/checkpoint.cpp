@@ -121,4 +121,15 @@ std::optional<Checkpoint> checkpoint_of(const std::string& path) {
   return Checkpoint{.files = std::move(files)};
 }
 
+std::optional<Checkpoint> checkpoint_of(const std::vector<std::string>& inputs) {
+  if (inputs.size() == 1) return checkpoint_of(inputs.front());
+  for (const std::string& input : inputs)
+    if (checkpoint_of(input))
+      throw Error(emu::visible(input + ": is a checkpoint, and one of " + std::to_string(inputs.size()) +
+                               " inputs; give it alone, or files of one checkpoint"));
+  Checkpoint checkpoint{.files = inputs};
+  std::ranges::sort(checkpoint.files);
+  return checkpoint;
+}
+
 }  // namespace ulpscope::tensors

@@ -29,5 +29,7 @@ Checkpoint index_of(std::string_view text, const std::string& path);
 /// (`*.safetensors.index.json`, as transformers writes it: `weight_map` from tensors to files beside it), or a pattern of file
 /// names (POSIX.1, glob()). Nothing where `path` is none of these. @throws ulpscope::Error naming what is wrong with it
 std::optional<Checkpoint> checkpoint_of(const std::string& path);
+/// The same of inputs; several are the files of one. @throws ulpscope::Error also where one of several is a checkpoint
+std::optional<Checkpoint> checkpoint_of(const std::vector<std::string>& inputs);
 
 }  // namespace ulpscope::tensors

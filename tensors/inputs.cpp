@@ -38,6 +38,10 @@ void rotate(Inputs& inputs, const Hadamard& hadamard) {
 
 }  // namespace
 
+std::string inputs_words(const std::vector<std::string>& inputs) {
+  return inputs.size() == 1 ? inputs.front() : std::to_string(inputs.size()) + " inputs";
+}
+
 std::string named_words(const std::vector<Tensor>& tensors, const std::string& what) {
   constexpr std::size_t most_named = 3;
   std::string names;
@@ -87,8 +91,7 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
   if (!sorted.kept.empty()) return sorted;
   if (sorted.integers.empty() && sorted.opaque.empty()) throw Error(inputs.front() + ": holds no tensors");
   if (sorted.integers.empty()) throw Error(sorted.opaque.front().label + ": " + sorted.opaque.front().opaque->why);
-  const std::string where = inputs.size() == 1 ? inputs.front() : std::to_string(inputs.size()) + " inputs";
-  throw Error(where + ": nothing but " + named_words(sorted.integers, "integer tensor") + "; " + advice);
+  throw Error(inputs_words(inputs) + ": nothing but " + named_words(sorted.integers, "integer tensor") + "; " + advice);
 }
 
 Inputs open_numbers(const std::vector<std::string>& inputs, const OpenOptions& options, Integers integers) {

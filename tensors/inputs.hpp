@@ -34,6 +34,8 @@ Inputs open_numbers(const std::vector<std::string>& inputs, const OpenOptions& o
 /// What it left out, a line each; `advice` follows what is said of integers.
 std::vector<std::string> left_out(const Inputs& inputs, const std::string& advice = "; --integers includes them");
 
+/// The input, or how many there are, as what a sentence is about.
+std::string inputs_words(const std::vector<std::string>& inputs);
 /// `2 integer tensors (m.safetensors:ids, m.safetensors:mask)`; the first few are named.
 std::string named_words(const std::vector<Tensor>& tensors, const std::string& what);
 /// The same of tensors whose dtype is not known, and the dtype of the first.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -272,8 +273,11 @@ std::vector<std::string> all_metadata(const std::string& input) {
   return all;
 }
 
-std::string metadata(const std::string& input) {
-  const std::vector<std::string> all = all_metadata(input);
+std::string metadata(const std::string& input) { return metadata(std::vector{input}); }
+
+std::string metadata(const std::vector<std::string>& inputs) {
+  std::vector<std::string> all;
+  for (const std::string& input : inputs) std::ranges::move(all_metadata(input), std::back_inserter(all));
   const bool are_alike = std::adjacent_find(all.begin(), all.end(), std::not_equal_to<>()) == all.end();
   return are_alike && !all.empty() ? all.front() : std::string();
 }

@@ -103,6 +103,7 @@ std::string file_of(const std::string& input);
 /// `__metadata__` of the .safetensors file that an input names, as JSON; empty where there is none, or files of a checkpoint
 /// have unlike ones. @throws ulpscope::Error
 std::string metadata(const std::string& input);
+std::string metadata(const std::vector<std::string>& inputs);  ///< of all files that these name
 
 /// The same of each file of an input.
 std::vector<std::string> all_metadata(const std::string& input);

@@ -24,9 +24,9 @@ namespace {
 std::vector<std::string> write_one_file(const CastFileRequest& request, const CastPlan& plan, const std::string& output,
                                         const Progress& progress) {
   const tensors::Inputs inputs =
-      tensors::sort_inputs({request.input}, request.reading.options(), tensors::Integers::leave_out, "FILE:NAME casts one");
+      tensors::sort_inputs(request.inputs, request.reading.options(), tensors::Integers::leave_out, "FILE:NAME casts one");
   CastTensors cast(request, plan, inputs, progress);
-  const FileContents contents = cast.of(inputs, tensors::metadata(request.input));
+  const FileContents contents = cast.of(inputs, tensors::metadata(request.inputs));
   tensors::write_safetensors(output, contents.rounded, contents.beside);
   return cast.remarks();
 }
@@ -39,12 +39,12 @@ std::vector<std::string> write_npy(const CastFileRequest& request, const std::st
   const emu::Format format = requests::parse_format_or_integer(request.to);
   const emu::RoundingOptions options = request.rounding.options();
   const tensors::Inputs inputs =
-      tensors::sort_inputs({request.input}, request.reading.options(), tensors::Integers::include, {});
+      tensors::sort_inputs(request.inputs, request.reading.options(), tensors::Integers::include, {});
   const tensors::Tensor& tensor = inputs.kept.front();
   const std::size_t count = inputs.kept.size() + inputs.opaque.size();
   if (count != 1)
-    throw Error(request.input + ": holds " + std::to_string(count) + " tensors; name one (" + tensor.label +
-                ") or write a .safetensors");
+    throw Error(tensors::inputs_words(request.inputs) + ": holds " + std::to_string(count) + " tensors; name one (" +
+                tensor.label + ") or write a .safetensors");
   const tensors::Caster caster(tensor, format, options, emu::RandomBits{request.reading.seed});
   if (codes) {
     tensors::write_npy_codes(output, tensor.shape, format,
@@ -75,6 +75,10 @@ bool names_tensors(const std::string& input) {
 
 void CastRequest::describe(requests::Fields& fields) {
   fields.add("input", input, "tensor file, FILE:NAME, checkpoint, or synthetic tensor").as_input("IN").needed();
+  CastRounding::describe(fields);
+}
+
+void CastRounding::describe(requests::Fields& fields) {
   fields.add("to", to, "the format; symmetric integers intN").as_value("F").needed();
   rounding.describe(fields);
   requests::describe_seed(fields, reading.seed, "key of stochastic rounding and of synthetic tensors");
@@ -82,7 +86,8 @@ void CastRequest::describe(requests::Fields& fields) {
 }
 
 void CastFileRequest::describe(requests::Fields& fields) {
-  CastRequest::describe(fields);
+  fields.add("inputs", inputs, "tensor files, FILE:NAME, checkpoint, or synthetic tensor").as_input("IN").needed();
+  CastRounding::describe(fields);
   fields.at("to").required = false;
   fields
       .add("scale", scale,
@@ -122,7 +127,7 @@ CastPlan CastFileRequest::resolved() const {
 
 std::vector<std::string> write_cast(const CastFileRequest& request, const std::string& output, bool codes,
                                     const Progress& progress, const ResumedCast& resumed) {
-  tensors::check_is_no_input({request.input}, output);
+  tensors::check_is_no_input(request.inputs, output);
   const std::string extension = std::filesystem::path(output).extension().string();
   if (!resumed.program.empty() && (extension == ".npy" || extension == ".safetensors"))
     throw Error(emu::visible("--resume: " + output +
@@ -130,11 +135,11 @@ std::vector<std::string> write_cast(const CastFileRequest& request, const std::s
                              "write the files of a checkpoint to a folder"));
   if (extension == ".npy") return write_npy(request, output, codes);
   const bool is_file = extension == ".safetensors";
-  if (!is_file && names_tensors(request.input))
+  if (const auto named = std::ranges::find_if(request.inputs, names_tensors); !is_file && named != request.inputs.end())
     throw Error(
-        emu::visible(output + ": a folder is written of a whole checkpoint, and " + request.input +
+        emu::visible(output + ": a folder is written of a whole checkpoint, and " + *named +
                      " names tensors of one; write a .safetensors, or leave the others as they are with --copy or a plan"));
-  const std::optional<tensors::Checkpoint> checkpoint = is_file ? std::nullopt : tensors::checkpoint_of(request.input);
+  const std::optional<tensors::Checkpoint> checkpoint = is_file ? std::nullopt : tensors::checkpoint_of(request.inputs);
   if (!is_file && !checkpoint)
     throw Error(output + ": the name ends in neither .npy nor .safetensors; a folder is written of a checkpoint");
   if (codes) throw Error(output + ": --codes is for an .npy; a .safetensors holds codes as it is");

@@ -14,8 +14,7 @@
 namespace ulpscope::studies {
 
 /// The members mean what their fields' help says.
-struct CastRequest {
-  std::string input;                   ///< tensor file, FILE:NAME, checkpoint, or synthetic tensor
+struct CastRounding {
   std::string to;                      ///< the format
   requests::RoundingRequest rounding;  ///< how
   requests::ReadingRequest reading;    ///< what is read
@@ -24,8 +23,17 @@ struct CastRequest {
   void describe(requests::Fields& fields);
 };
 
+/// A cast of one input.
+struct CastRequest : CastRounding {
+  std::string input;  ///< tensor file, FILE:NAME, checkpoint, or synthetic tensor
+
+  /// Names the members, for the command line, study files and the schema.
+  void describe(requests::Fields& fields);
+};
+
 /// The same with scales, of many tensors, each in its own way.
-struct CastFileRequest : CastRequest {
+struct CastFileRequest : CastRounding {
+  std::vector<std::string> inputs;  ///< one, or the files of a checkpoint
   /// What the fields of these names say in the help of `ulpscope cast`.
   ///@{
   std::string scale = "none", plan;

@@ -68,8 +68,8 @@ std::vector<Part> parts_of(const CastFileRequest& request, const tensors::Checkp
                                " is none; write one .safetensors of all"));
     parts.push_back(part_of(file, checkpoint, std::move(names_of[file]), request.reading.options(), only));
     if (*std::filesystem::path(parts.back().name).begin() == "..")
-      throw Error(
-          emu::visible(folder + ": the files of " + request.input + " lie in several folders; write one .safetensors of all"));
+      throw Error(emu::visible(folder + ": the files of " + tensors::inputs_words(request.inputs) +
+                               " lie in several folders; write one .safetensors of all"));
   }
   only.check();
   return parts;
@@ -122,12 +122,12 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
   std::vector<std::string> written_names;
   for (const Part& part : parts) written_names.push_back((fs::path(folder) / part.name).string());
   if (!index.empty()) written_names.push_back((fs::path(folder) / index).string());
-  tensors::check_are_no_inputs({request.input}, written_names);
+  tensors::check_are_no_inputs(request.inputs, written_names);
   check_has_no_other_index(folder, index);
 
   tensors::ResumedWork work;
   if (!resumed.program.empty()) {
-    tensors::check_holds_no_input({request.input}, tensors::NewCheckpoint::work_path(folder));
+    tensors::check_holds_no_input(request.inputs, tensors::NewCheckpoint::work_path(folder));
     work = {request_lines(request, plan, resumed.program, parts), resumed.digest};
   }
   tensors::NewCheckpoint written(folder, std::move(work));

@@ -68,8 +68,8 @@ void CastTensors::refuse_idle_rules(const tensors::Inputs& inputs, std::vector<s
   for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque, &inputs.others})
     for (const tensors::Tensor& tensor : *others) names.push_back(tensors::written_name(tensor));
   if (const PlanRule* const idle = rules_.idle(names))
-    throw Error(request_.input + ": no tensor matches '" + idle->match + "'; nearest of " + std::to_string(names.size()) +
-                ": " + emu::comma_separated(emu::closest_words(idle->match, names)));
+    throw Error(tensors::inputs_words(request_.inputs) + ": no tensor matches '" + idle->match + "'; nearest of " +
+                std::to_string(names.size()) + ": " + emu::comma_separated(emu::closest_words(idle->match, names)));
   if (rounds_none != nullptr)
     throw Error(request_.plan + ": '" + rounds_none->match +
                 "' matches tensors that are copied as they are, integers or of dtypes that are not known, alone; say to = \"" +
@@ -78,7 +78,7 @@ void CastTensors::refuse_idle_rules(const tensors::Inputs& inputs, std::vector<s
 
 void CastTensors::refuse_idle_options(const Asked& asked) const {
   if (!plan_.fused.empty() && !asked.has_set)
-    throw Error(request_.input + ": no tensor's name has a part of --fused " + plan_.fused.front());
+    throw Error(tensors::inputs_words(request_.inputs) + ": no tensor's name has a part of --fused " + plan_.fused.front());
   if (!request_.naming.fused.empty() && !asked.shares)
     throw Error("--fused " + request_.naming.fused.front() +
                 ": none of these tensors has a scale for all of it to share, as amax, pow2 and nvfp4 have");
@@ -88,15 +88,15 @@ void CastTensors::refuse_idle_options(const Asked& asked) const {
 }
 
 void CastTensors::decide_rotation(const tensors::Inputs& inputs, const Asked& asked) {
-  const CodesUnderScales found = codes_under_scales({request_.input}, inputs, request_.reading.options());
+  const CodesUnderScales found = codes_under_scales(request_.inputs, inputs, request_.reading.options());
   refuse_codes(found, "cast what they were made of, or --copy them and their scales",
                [&](const tensors::Tensor& codes) { return asked.rounded.contains(tensors::written_name(codes)); });
   const bool copies_codes = !found.codes.empty();
   for (const tensors::Tensor& codes : found.codes) codes_.insert(tensors::written_name(codes));
   if (asked.scales || !copies_codes) rotation_ = copies_codes || asked.rotates ? plan_.hadamard : std::string();
-  const std::string known = copies_codes ? hadamard_of(request_.input) : plan_.hadamard;
+  const std::string known = copies_codes ? hadamard_of(request_.inputs) : plan_.hadamard;
   if (!asked.scales || known == plan_.hadamard) return;
-  throw Error(request_.input + ": holds codes under scales " +
+  throw Error(tensors::inputs_words(request_.inputs) + ": holds codes under scales " +
               (known.empty() ? std::string("that were not rotated") : "that were rotated by " + known) +
               ", as all that has scales in a file; cast " +
               (known.empty() ? std::string("without --hadamard") : "with --hadamard " + known));

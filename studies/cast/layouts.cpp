@@ -176,9 +176,10 @@ std::string hadamard_in(const std::string& metadata) {
   return found == all.end() || !found->is_string() ? std::string() : found->get<std::string>();
 }
 
-std::string hadamard_of(const std::string& input) {
-  for (const std::string& metadata : tensors::all_metadata(input))
-    if (std::string word = hadamard_in(metadata); !word.empty()) return word;
+std::string hadamard_of(const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs)
+    for (const std::string& metadata : tensors::all_metadata(input))
+      if (std::string word = hadamard_in(metadata); !word.empty()) return word;
   return {};
 }
 

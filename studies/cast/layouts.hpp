@@ -93,8 +93,8 @@ std::string with_wide_codes(const std::string& metadata, const std::vector<std::
 /// These names in the files of an input. @throws ulpscope::Error where they are no list of names
 std::set<std::string> wide_codes_of(const std::string& input);
 
-/// The word that a file of an input has, the first that has one; empty where there is none. @throws ulpscope::Error
-std::string hadamard_of(const std::string& input);
+/// The word that a file of these inputs has, the first that has one; empty where there is none. @throws ulpscope::Error
+std::string hadamard_of(const std::vector<std::string>& inputs);
 
 /// All of them, the default first. One that names what has scales of blocks otherwise is there twice.
 const std::vector<StorageLayout>& layouts();

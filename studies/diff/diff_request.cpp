@@ -60,7 +60,7 @@ std::vector<tensors::Tensor> opened(const std::string& input, const tensors::Ope
 
 /// How what has scales in a checkpoint was rotated before it was rounded.
 std::optional<tensors::Hadamard> rotation_of(const std::string& input) {
-  const std::string word = hadamard_of(input);
+  const std::string word = hadamard_of({input});
   return word.empty() ? std::nullopt
                       : std::optional(tensors::parse_hadamard(word, input + ": its __metadata__ has ulpscope_hadamard"));
 }

@@ -54,6 +54,40 @@ class Checkpoints(Folder):
         self.assertEqual((code, out.count("\n")), (1, 11), err)
         self.assertIn("8 tensors are codes under scales", err)
 
+    def test_a_list_of_files_is_what_a_pattern_of_them_is(self):
+        files = [f"model/{name}" for name in SHARDS]
+        words = ("--to", "e4m3", "--scale", "row", "--copy", "*norm*")
+        written = lambda out: {path.name: path.read_bytes() for path in (self.path / out).iterdir()}  # noqa: E731
+        _, remarks = self.run_here("cast", "model/*.safetensors", *words, "-o", "pattern")
+        for i, (order, more) in enumerate(((files, ()), (files[::-1], ()), (files, ("--resume",)))):
+            self.assertEqual(self.run_here("cast", *order, *words, *more, "-o", f"list{i}")[1], remarks)
+            self.assertEqual(written(f"list{i}"), written("pattern"))
+        for inputs, out in ((["model/*.safetensors"], "pattern.safetensors"), (files, "list.safetensors")):
+            self.run_here("cast", *inputs, *words, "-o", out)
+        self.assertEqual((self.path / "list.safetensors").read_bytes(), (self.path / "pattern.safetensors").read_bytes())
+        self.assertEqual(parse(self.path / "list.safetensors")[0]["__metadata__"], {"format": "pt"})
+        before = written("model")
+        self.write("more/x.safetensors", {"w": self.tensor([1], [1])})
+        for inputs, out, wanted in (
+                (files, "model", f"{files[0]}: is the input itself"), (files, files[1], f"{files[1]}: is the input itself"),
+                (files, "o.npy", "2 inputs: holds 10 tensors; name one"),
+                (["model", files[0]], "x", "model: is a checkpoint, and one of 2 inputs; give it alone, or files of one checkpoint"),
+                ([files[0], files[0]], "x", f"x/{SHARDS[0]}: would be written twice"),
+                ([files[0], files[0]], "x.safetensors", "two tensors would be named"),
+                ([files[0], "more/x.safetensors"], "x", "the files of 2 inputs lie in several folders"),
+                ([files[0], f"{files[1]}:ids"], "x", f"{files[1]}:ids names tensors of one"),
+                ([files[0], "normal:0,1:4"], "x", "a folder is written of .safetensors files, and normal:0,1:4 is none")):
+            self.assertIn(wanted, self.refused("cast", *inputs, "--to", "e4m3", "-o", out))
+        self.assertIn("2 inputs: no tensor matches 'x*'", self.refused("cast", *files, "--to", "e4m3", "--copy", "x*", "-o", "x"))
+        self.assertEqual(written("model"), before)
+        self.assertFalse((self.path / "x").exists())
+
+    def test_files_in_place_of_a_pattern_are_told(self):
+        files = [f"model/{name}" for name in SHARDS]
+        self.assertEqual(self.refused("diff", *files, *files), f"{files[0]} is an input more than `ulpscope diff` takes; a pattern of file names "
+                         "stands in quotes, or the shell puts the files in its place; see `ulpscope diff --help`")
+        self.assertIn("The following argument was not expected: c", self.refused("diff", *files, "c"))
+
     def test_sets_share_the_scale_of_the_tensor(self):
         self.cast("--to", "e2m1", "--scale", "nvfp4", "--copy", "*norm*", "--fused", "q_proj,k_proj,v_proj", source="model", out="out")
         scales = {}
