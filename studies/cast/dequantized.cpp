@@ -56,6 +56,7 @@ class DequantizedSource : public tensors::Source {
   }
 
   void read(std::uint64_t first, std::span<double> out) const override {
+    if (out.empty()) return;
     read_values(first, out);
     const double second = tensor_scale();
     const Grid& grid = parts_.grid;
@@ -266,8 +267,10 @@ std::set<std::string> labels_of(const std::vector<Tensor>& tensors) {
   return labels;
 }
 
-Dequantized put_together(const std::vector<Tensor>& tensors, std::set<std::string> wide,
-                         const std::optional<tensors::Hadamard>& hadamard) {
+}  // namespace
+
+Dequantized dequantized(const std::vector<Tensor>& tensors, std::set<std::string> wide,
+                        const std::optional<tensors::Hadamard>& hadamard) {
   const Finder finder(tensors, std::move(wide));
   std::map<std::string, Tensor> wholes;  // by the name of their codes
   std::map<std::string, std::vector<Tensor>> scales;
@@ -300,13 +303,11 @@ Dequantized put_together(const std::vector<Tensor>& tensors, std::set<std::strin
   return result;
 }
 
-}  // namespace
-
 Dequantized dequantized(const std::string& input, const std::vector<Tensor>& tensors, const tensors::OpenOptions& options,
                         const std::optional<tensors::Hadamard>& hadamard) {
   const std::string file = tensors::file_of(input);
   const bool is_whole = file == input;
-  Dequantized all = put_together(is_whole ? tensors : of_whole_files(file, options), wide_codes_of(input), hadamard);
+  Dequantized all = dequantized(is_whole ? tensors : of_whole_files(file, options), wide_codes_of(input), hadamard);
   if (is_whole) return all;
   const std::set<std::string> asked = labels_of(tensors);
   std::map<std::string, std::size_t> place;  // of codes that are asked for, by label
@@ -340,7 +341,7 @@ CodesUnderScales codes_under_scales(const std::vector<std::string>& inputs, cons
   for (const std::string& input : inputs) {
     const std::string file = tensors::file_of(input);
     if (!files.insert(file).second) continue;
-    const Dequantized all = put_together(of_whole_files(file, options), wide_codes_of(file), {});
+    const Dequantized all = dequantized(of_whole_files(file, options), wide_codes_of(file), {});
     for (std::size_t i = 0; i < all.codes.size(); ++i) {
       if (asked.erase(all.codes[i].label) == 0) continue;
       found.codes.push_back(all.codes[i]);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Dequantized {
 /// bits than most_bits_of_codes are those that wide_codes_of() says. @throws ulpscope::Error
 Dequantized dequantized(const std::string& input, const std::vector<tensors::Tensor>& tensors,
                         const tensors::OpenOptions& options, const std::optional<tensors::Hadamard>& hadamard = {});
+/// Of all tensors of a file, or of a checkpoint, whose codes of more than most_bits_of_codes are `wide`.
+Dequantized dequantized(const std::vector<tensors::Tensor>& tensors, std::set<std::string> wide,
+                        const std::optional<tensors::Hadamard>& hadamard);
 
 /// Codes, and of each its scales and zero points.
 struct CodesUnderScales {

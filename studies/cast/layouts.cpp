@@ -190,25 +190,29 @@ std::string with_wide_codes(const std::string& metadata, const std::vector<std::
   return all.empty() ? std::string() : all.dump();
 }
 
+std::set<std::string> wide_codes_in(const std::string& metadata, const std::string& input) {
+  if (metadata.empty()) return {};
+  const Json all = emu::parse_json<Json>(metadata);
+  const auto found = all.find(wide_codes_key);
+  if (found == all.end()) return {};
+  const auto refuse = [&] {
+    return Error(emu::visible(input + ": its __metadata__ has " + wide_codes_key + ", which is no list of names"));
+  };
+  Json list;
+  try {
+    if (found->is_string()) list = emu::parse_json(found->get<std::string>());
+  } catch (const emu::BadJson&) {
+    throw refuse();
+  }
+  if (!list.is_array() || !std::ranges::all_of(list, [](const Json& name) { return name.is_string(); })) throw refuse();
+  std::set<std::string> names;
+  for (const Json& name : list) names.insert(name.get<std::string>());
+  return names;
+}
+
 std::set<std::string> wide_codes_of(const std::string& input) {
   std::set<std::string> names;
-  for (const std::string& metadata : tensors::all_metadata(input)) {
-    if (metadata.empty()) continue;
-    const Json all = emu::parse_json<Json>(metadata);
-    const auto found = all.find(wide_codes_key);
-    if (found == all.end()) continue;
-    const auto refuse = [&] {
-      return Error(emu::visible(input + ": its __metadata__ has " + wide_codes_key + ", which is no list of names"));
-    };
-    Json list;
-    try {
-      if (found->is_string()) list = emu::parse_json(found->get<std::string>());
-    } catch (const emu::BadJson&) {
-      throw refuse();
-    }
-    if (!list.is_array() || !std::ranges::all_of(list, [](const Json& name) { return name.is_string(); })) throw refuse();
-    for (const Json& name : list) names.insert(name.get<std::string>());
-  }
+  for (const std::string& metadata : tensors::all_metadata(input)) names.merge(wide_codes_in(metadata, input));
   return names;
 }
 

@@ -90,8 +90,12 @@ std::string hadamard_in(const std::string& metadata);
 inline constexpr int most_bits_of_codes = 8;
 /// `__metadata__` with the names of a file's codes of more bits under scales, or without any.
 std::string with_wide_codes(const std::string& metadata, const std::vector<std::string>& names);
-/// These names in the files of an input. @throws ulpscope::Error where they are no list of names
+/// These names, in `__metadata__` and in the files of an input. @throws ulpscope::Error naming the input where they are no list
+/// of names
+///@{
+std::set<std::string> wide_codes_in(const std::string& metadata, const std::string& input);
 std::set<std::string> wide_codes_of(const std::string& input);
+///@}
 
 /// The word that a file of these inputs has, the first that has one; empty where there is none. @throws ulpscope::Error
 std::string hadamard_of(const std::vector<std::string>& inputs);

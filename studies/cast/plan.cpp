@@ -58,6 +58,34 @@ std::optional<std::string> literal_of(const std::string& pattern) {
   return quoted ? std::nullopt : std::optional(std::move(literal));
 }
 
+CastPlan plan_of(const requests::TomlValue& file, const std::string& name) {
+  CastPlan plan;
+  requests::Fields fields = requests::fields_of(plan);
+  requests::set_from(fields, file, {rules_key});
+  const requests::TomlValue* const rules = file.table().find(rules_key);
+  if (rules == nullptr || (rules->is_list() && rules->list().empty()))
+    throw Error(name + ": has no table [[" + std::string(rules_key) + "]]: nothing is to be cast");
+  if (!rules->is_list()) throw Error(rules->place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
+  std::map<std::string, std::string> places;  // of tables, by what they match
+  std::size_t patterns = 0;
+  for (const requests::TomlValue& table : rules->list()) {
+    if (!table.is_table()) throw Error(table.place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
+    PlanRule& rule = plan.rules.emplace_back();
+    requests::Fields of_rule = requests::fields_of(rule);
+    requests::set_from(of_rule, table, {});
+    if (rule.copies() && rule.scale != PlanRule{}.scale)
+      throw Error(table.place() + ": a tensor that stays as it is has no scale");
+    if (!literal_of(rule.match) && ++patterns > most_patterns)
+      throw Error(table.place() + ": a plan has at most " + std::to_string(most_patterns) +
+                  " rules with wildcards (* ? [); name tensors as they are in the others");
+    const auto [first, is_new] = places.try_emplace(rule.match, table.place());
+    if (!is_new)
+      throw Error(table.place() + ": match = '" + rule.match + "' has a table already, " + first->second +
+                  ", which decides; remove one");
+  }
+  return plan;
+}
+
 }  // namespace
 
 void PlanRule::describe(requests::Fields& fields) {
@@ -161,33 +189,8 @@ const PlanRule* RuleIndex::idle(const std::vector<std::string>& names, Rules rul
   return nullptr;
 }
 
-CastPlan read_plan(const std::string& path) {
-  const requests::TomlValue file = requests::read_toml(path, most_plan);
-  CastPlan plan;
-  requests::Fields fields = requests::fields_of(plan);
-  requests::set_from(fields, file, {rules_key});
-  const requests::TomlValue* const rules = file.table().find(rules_key);
-  if (rules == nullptr) throw Error(path + ": has no table [[" + std::string(rules_key) + "]]: nothing is to be cast");
-  if (!rules->is_list()) throw Error(rules->place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
-  std::map<std::string, std::string> places;  // of tables, by what they match
-  std::size_t patterns = 0;
-  for (const requests::TomlValue& table : rules->list()) {
-    if (!table.is_table()) throw Error(table.place() + ": " + rules_key + ": give tables, [[" + rules_key + "]]");
-    PlanRule& rule = plan.rules.emplace_back();
-    requests::Fields of_rule = requests::fields_of(rule);
-    requests::set_from(of_rule, table, {});
-    if (rule.copies() && rule.scale != PlanRule{}.scale)
-      throw Error(table.place() + ": a tensor that stays as it is has no scale");
-    if (!literal_of(rule.match) && ++patterns > most_patterns)
-      throw Error(table.place() + ": a plan has at most " + std::to_string(most_patterns) +
-                  " rules with wildcards (* ? [); name tensors as they are in the others");
-    const auto [first, is_new] = places.try_emplace(rule.match, table.place());
-    if (!is_new)
-      throw Error(table.place() + ": match = '" + rule.match + "' has a table already, " + first->second +
-                  ", which decides; remove one");
-  }
-  return plan;
-}
+CastPlan read_plan(const std::string& path) { return plan_of(requests::read_toml(path, most_plan), path); }
+CastPlan parse_plan(std::string_view text, const std::string& name) { return plan_of(requests::parse_toml(text, name), name); }
 
 std::string plan_text(const CastPlan& plan) {
   CastPlan shown = plan, standard;

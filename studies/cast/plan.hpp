@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,8 @@ class RuleIndex {
 /// The plan of a TOML file: `layout`, `fused`, and a table `[[tensors]]` for each rule. @throws ulpscope::Error with file and
 /// line; also where more than 1000 rules have wildcards, each of which is asked of every name
 CastPlan read_plan(const std::string& path);
+/// The same of text; `name` stands for the file in what is said of errors.
+CastPlan parse_plan(std::string_view text, const std::string& name);
 /// The text that read_plan() turns into the same plan.
 std::string plan_text(const CastPlan& plan);
 

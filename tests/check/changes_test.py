@@ -95,7 +95,7 @@ class Changes(unittest.TestCase):
         self.assertEqual([part for parts in readers.values() for part in parts if not ((ROOT / part).is_dir() if part.endswith("/") else (ROOT / part).is_file())], [])
 
     def test_readers_are_fuzzed_for_their_files_headers_and_seeds(self):
-        self.assertEqual(changes.to_fuzz(ROOT, ["requests/toml.hpp"]), ["recipe", "study", "toml", "train"])
+        self.assertEqual(changes.to_fuzz(ROOT, ["requests/toml.hpp"]), ["plan", "recipe", "study", "toml", "train"])
         self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/corpus/csv/new.csv", "tests/fuzz/dictionaries/npz.dict"]), ["csv", "npz"])
         self.assertEqual(changes.to_fuzz(ROOT, ["verify/expressions/new.cpp"]), ["formula"])
         self.assertEqual(changes.to_fuzz(ROOT, ["tests/fuzz/target.cpp"]), sorted(changes.readers(ROOT)))

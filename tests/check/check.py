@@ -10,8 +10,8 @@ PART       sanitize  the sanitized build and its default tests but those tagged 
            fuzz      every corpus given to every reader, then each target fuzzed for --seconds (60)
            changed   tidy and fuzz of what changed since a commit, for CI: within twice --minutes (3), builds apart
            all but `changed` if none is named
---since    a commit: tidy and fuzz only what differs from it, but the readers `parts`, `saved_run`, `study` and `train`, for which
-           all is built; of `changed` HEAD^ unless given
+--since    a commit: tidy and fuzz only what differs from it, but the readers `layouts`, `parts`, `plan`, `saved_run`, `study`,
+           `times` and `train`, for which all is built; of `changed` HEAD^ unless given
 --only     tidy files below a folder, or a file; may be repeated
 --minutes  tidy begins no file after so many minutes, and says how many it left out, and fuzzing takes so many for all targets
            together; without it there is no limit

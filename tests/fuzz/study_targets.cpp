@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that need every study: of study files, and of the parts that shards write.
+// Readers that need every study: of study files, of the parts that shards write, and of plans and checkpoints of casts.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,10 +12,15 @@
 
 #include "emu/error.hpp"
 #include "requests/toml.hpp"
+#include "studies/cast/dequantized.hpp"
+#include "studies/cast/layouts.hpp"
+#include "studies/cast/plan.hpp"
 #include "studies/shards/merged_parts.hpp"
 #include "studies/shards/part_file.hpp"
 #include "study_files/plan.hpp"
 #include "study_files/study_part.hpp"
+#include "tensors/hadamard.hpp"
+#include "tests/fuzz/read_everything.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace ulpscope::fuzz {
@@ -74,6 +80,42 @@ void read_parts(const std::uint8_t* data, std::size_t size) {
     studies::MergedParts(std::move(two)).for_each(finish);
   } catch (const Error&) {
   }
+}
+
+void read_plan(const std::uint8_t* data, std::size_t size) {
+  studies::CastPlan plan;
+  try {
+    plan = studies::parse_plan({reinterpret_cast<const char*>(data), size}, "input");
+    plan.check();
+  } catch (const Error&) {
+    return;
+  }
+  const std::string text = plan_text(plan);
+  if (plan_text(studies::parse_plan(text, "again")) != text) std::abort();
+  const studies::RuleIndex rules(plan);
+  const studies::FusedSets sets(plan.fused);
+  for (const std::string name : {"", "model.layers.0.q_proj.weight"}) {
+    const auto first = std::ranges::find_if(plan.rules, [&](const studies::PlanRule& rule) { return rule.matches(name); });
+    const studies::PlanRule* const rule = first == plan.rules.end() || first->copies() ? nullptr : &*first;
+    if (rules.rule_for(name) != rule || sets.key_of(name).empty() != sets.words_of(name).empty()) std::abort();
+  }
+}
+
+void read_layouts(const std::uint8_t* data, std::size_t size) {
+  read_everything(data, size, [](const tensors::FileBytes& file) {
+    const std::string metadata = tensors::read_safetensors_metadata(file);
+    const std::set<std::string> wide = studies::wide_codes_in(metadata, file.name);
+    const std::string word = studies::hadamard_in(metadata);
+    if (studies::wide_codes_in(studies::with_wide_codes(metadata, {wide.begin(), wide.end()}), "again") != wide ||
+        studies::hadamard_in(studies::with_hadamard(metadata, word)) != word)
+      std::abort();
+    std::optional<tensors::Hadamard> hadamard;
+    if (!word.empty()) hadamard = tensors::parse_hadamard(word);
+    const std::vector<tensors::Tensor> stored = tensors::read_safetensors(file);
+    const studies::Dequantized all = studies::dequantized(stored, wide, hadamard);
+    if (all.tensors.size() > stored.size() || all.values.size() != all.put_together) std::abort();
+    return all.tensors;
+  });
 }
 
 }  // namespace ulpscope::fuzz

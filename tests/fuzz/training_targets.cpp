@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that need all of training: of training studies, and of saved runs.
+// Readers that need all of training: of training studies, of saved runs, and of recorded times.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -11,8 +11,10 @@
 #include "emu/catalogue.hpp"
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
+#include "reports/compare/csv_file.hpp"
 #include "tests/fuzz/read_everything.hpp"
 #include "tests/fuzz/targets.hpp"
+#include "training/train/product_times.hpp"
 #include "training/train/run_state.hpp"
 #include "training/train/saved_run.hpp"
 #include "training/train/train_study.hpp"
@@ -82,6 +84,22 @@ void read_saved_run(const std::uint8_t* data, std::size_t size) {
     const SavedRun saved = run.saved(), again = SmallRun(saved).saved();
     if (codes_of(again) != codes_of(saved) || again.words != saved.words) std::abort();
     static_cast<void>(run.delayed.operand("0", "input", {emu::float8_e4m3fn, {}}, ""));
+  } catch (const Error&) {
+  }
+}
+
+void read_times(const std::uint8_t* data, std::size_t size) {
+  using studies::ScaleRule;
+  try {
+    const ProductTimes times(reports::parse_csv({reinterpret_cast<const char*>(data), size}, "input"), "input");
+    for (const emu::Format& format : {emu::bfloat16, emu::float8_e4m3fn})
+      for (const ScaleRule rule : {ScaleRule::none, ScaleRule::mx_floor})
+        for (const bool promoted : {false, true}) {
+          ProductTally tally;
+          tally.add({256, 256, 64, format, format, rule, rule, promoted});
+          const StepTime step = times.of(tally);
+          if (!(step.microseconds >= 0) || (step.covered != 0 && step.covered != 1)) std::abort();
+        }
   } catch (const Error&) {
   }
 }

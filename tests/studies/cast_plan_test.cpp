@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of casts: sets of fused tensors, and how many rules may have wildcards.
+// Plans of casts: sets of fused tensors, how many rules may have wildcards, and what is no plan.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <fstream>
@@ -52,4 +52,16 @@ TEST_CASE("a plan has a rule for each tensor, and few with wildcards", "[cast]")
   CHECK_THROWS_WITH(plan_of(2, 1001), folder.file("p.toml") +
                                           ":3007: a plan has at most 1000 rules with wildcards (* ? [); name "
                                           "tensors as they are in the others");
+}
+
+TEST_CASE("a plan is read from text as from a file, and one without a table casts nothing", "[cast]") {
+  const studies::CastPlan plan =
+      studies::parse_plan("layout = 'modelopt'\ntensors = [{match = 'w*', to = 'e4m3', scale = 'amax'}]\n", "p.toml");
+  CHECK(plan.layout == "modelopt");
+  REQUIRE(plan.rules.size() == 1);
+  CHECK(plan.rules.front().matches("weight"));
+  CHECK(studies::plan_text(studies::parse_plan(studies::plan_text(plan), "again")) == studies::plan_text(plan));
+
+  for (const char* const none : {"", "layout = 'modelopt'\n", "tensors = []\n"})
+    CHECK_THROWS_WITH(studies::parse_plan(none, "p.toml"), "p.toml: has no table [[tensors]]: nothing is to be cast");
 }

@@ -13,7 +13,6 @@
 #include "emu/math.hpp"
 #include "emu/names.hpp"
 #include "gpu/library_scales.hpp"
-#include "reports/compare/csv_file.hpp"
 
 namespace ulpscope::training {
 namespace {
@@ -54,8 +53,9 @@ double distance(double a, double b) { return std::abs(emu::log2(a / b)); }
 
 }  // namespace
 
-ProductTimes::ProductTimes(const std::string& path) {
-  const reports::CsvFile file = reports::read_csv(path);
+ProductTimes::ProductTimes(const std::string& path) : ProductTimes(reports::read_csv(path), path) {}
+
+ProductTimes::ProductTimes(const reports::CsvFile& file, const std::string& path) {
   const auto column = [&](std::string_view name) {
     for (std::size_t i = 0; i < file.columns.size(); ++i)
       if (file.columns[i] == name) return i;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/compare/csv_file.hpp"
 #include "training/tape/product_tally.hpp"
 
 namespace ulpscope::training {
@@ -22,6 +23,8 @@ class ProductTimes {
  public:
   /// @throws ulpscope::Error where the file cannot be read, lacks a column or has a time that is none
   explicit ProductTimes(const std::string& path);
+  /// Of what is in a file. @throws ulpscope::Error, the same
+  ProductTimes(const reports::CsvFile& file, const std::string& path);
 
   /// Of one product. Of the rows with its formats and scales the one counts whose extents are nearest, each by its logarithm; a
   /// product with more multiply-adds takes longer in proportion, one with fewer as long, because small products do not fill a
