@@ -96,9 +96,10 @@ TEST_CASE("a link to a file is refused, and a device stays a device") {
   write_file(directory.file("target"), "former");
   fs::create_symlink(directory.file("target"), directory.file("link"));
   fs::create_symlink(directory.file("nowhere"), directory.file("dangling"));
+  fs::create_symlink(directory.file("loop"), directory.file("loop"));
   fs::create_symlink("/dev/null", directory.file("null"));
 
-  for (const auto* name : {"link", "dangling"}) {
+  for (const auto* name : {"link", "dangling", "loop"}) {
     CHECK_THROWS_WITH(write_file(directory.file(name), "new"), ContainsSubstring("it is a link"));
     CHECK(fs::is_symlink(directory.file(name)));
   }
@@ -107,7 +108,7 @@ TEST_CASE("a link to a file is refused, and a device stays a device") {
 
   CHECK(bytes_of(directory.file("target")) == "former");
   CHECK(fs::is_character_file("/dev/null"));
-  CHECK(directory.names() == std::set<std::string>{"target", "link", "dangling", "null"});
+  CHECK(directory.names() == std::set<std::string>{"target", "link", "dangling", "loop", "null"});
 }
 
 TEST_CASE("a link that takes the name meanwhile is replaced, not followed") {
