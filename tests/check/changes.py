@@ -7,7 +7,8 @@ import subprocess
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 HEADERS = (".hpp", ".h", ".cuh")
-NEED_ALL = ("layouts", "parts", "plan", "saved_run", "study", "times", "train")  # readers for which every room is built, four times what the others need
+# Readers for which every room is built, four times what the others need.
+NEED_ALL = ("layouts", "parts", "plan", "saved_run", "study", "times", "train")
 
 
 def changed(root, since):
