@@ -160,7 +160,7 @@ constexpr int most_level = 47;  // of chunks: of 2^63 elements
 /// An ordered_json looks through all members of an object for each that it is asked for. A patch has no more than it takes away
 /// and adds, of chunks at most two of each level, as PartialSums keeps them.
 void check_few_members(const Json& json) {
-  constexpr std::size_t most = 4 * (most_level + 1);
+  constexpr std::size_t most = std::size_t{4} * (most_level + 1);
   if (!json.is_object()) return;
   if (json.size() > most) throw Malformed{"has more chunks than any tensor"};
   for (const Json& value : json) check_few_members(value);
