@@ -32,9 +32,9 @@ class QuantizedOne {
  public:
   /// Blocks that follow one another, and their elements, which do so as well.
   struct Part {
-    BlockRange blocks = {};
-    ElementRange elements = {};
-    std::shared_ptr<const QuantizedTensor> quantized = nullptr;
+    BlockRange blocks = {};                                      ///< by their numbers
+    ElementRange elements = {};                                  ///< all that these blocks have
+    std::shared_ptr<const QuantizedTensor> quantized = nullptr;  ///< with their scales
   };
 
   /// Finds scales of so many blocks at once, or of a row of tiles where it has more.

@@ -81,7 +81,7 @@ class ChangedValues(Attack):
             self.write(part, text)
         for key in keys:
             write(whole | {key: "other"})
-            self.assertIn("is of another version", self.refused("merge", "P0", "P1", "-o", "R"))
+            self.assertIn("is of version ", self.refused("merge", "P0", "P1", "-o", "R"))
         write(whole)
         self.run_well("merge", "P0", "P1", "-o", "R")
 
