@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -129,12 +127,11 @@ class Matmul final : public Expectation {
 
   bool admits(std::uint64_t index, double output) const override {
     // Wrong elements are many where anything is wrong: what cannot be admitted is left alone.
-    if (std::isfinite(output) ? !(allowance_.certain > allowance_.relative) : !may_leave_range(index)) return false;
+    if (std::isnan(output) ? !has_infinities() : !(allowance_.certain > allowance_.relative)) return false;
     const Place at = place(static_cast<std::size_t>(index));
     std::vector<double> products(k_);
     for (std::size_t k = 0; k < k_; ++k) products[k] = product_at(at, at.row, at.column, k);
-    if (std::isfinite(output)) return is_rounded_alike(index, products, output);
-    return is_overflow(index, products, output) || is_of_engine(index, output);
+    return std::isnan(output) ? may_be_nan(products) : is_rounded_alike(index, products, output);
   }
 
  private:
@@ -289,66 +286,27 @@ class Matmul final : public Expectation {
     return product * scale_at(at.scale_a, a_.lines(), k_, row, k) * scale_at(at.scale_b, k_, b_.lines(), k, column);
   }
 
-  /// Whether its row of A and its column of B have an infinity, a NaN, what the engine makes one of, or products that may come
-  /// to more than the accumulator holds.
-  bool may_leave_range(std::uint64_t index) const {
+  /// Whether an operand has one.
+  bool has_infinities() const {
     std::call_once(looked_, [&] {
-      const auto look = [&](const products::LoadedOperand<Float>& operand, const std::vector<std::size_t>& matrices,
-                            std::vector<double>& sizes, const auto& add) {
-        const std::size_t lines = operand.lines();
-        sizes.resize(lines * (matrices.empty() ? 0 : *std::max_element(matrices.begin(), matrices.end()) + 1));
-        for (std::size_t first = 0; first < sizes.size(); first += lines) {
-          const auto values = operand.matrix(first / lines, 0, lines).values;
-          for (std::size_t i = 0; i < values.size(); ++i) {
-            const double size = std::fabs(static_cast<double>(values[i]));
-            add(&sizes[first], i, size <= allowance_.largest_operand ? size : std::numeric_limits<double>::infinity());
-          }
+      const auto has_some = [](const products::LoadedOperand<Float>& operand, const std::vector<std::size_t>& matrices) {
+        const std::size_t count = matrices.empty() ? 0 : *std::max_element(matrices.begin(), matrices.end()) + 1;
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto values = operand.matrix(i, 0, operand.lines()).values;
+          if (std::any_of(values.begin(), values.end(), [](Float x) { return std::isinf(x); })) return true;
         }
+        return false;
       };
-      look(a_, shape_.a_of, sizes_a_, [&](double* sizes, std::size_t i, double x) { sizes[i / k_] += x; });
-      look(b_, shape_.b_of, sizes_b_, [&](double* sizes, std::size_t i, double x) {
-        double& size = sizes[i % b_.lines()];
-        size = std::max(size, x);
-      });
-      const double scales = largest_scale(problem_.a.scales) * largest_scale(problem_.b.scales);
-      for (double& size : sizes_b_) size *= scales <= emu::max_finite(acc_) ? scales : std::numeric_limits<double>::infinity();
+      has_infinities_ = has_some(a_, shape_.a_of) || has_some(b_, shape_.b_of);
     });
-    const auto at = static_cast<std::size_t>(index);
-    const std::size_t row = at / shape_.n, matrix = row / shape_.m;
-    const double most = sizes_a_[shape_.a_of[matrix] * a_.lines() + row % shape_.m] *
-                        sizes_b_[shape_.b_of[matrix] * b_.lines() + at % shape_.n];
-    return !(most * (1 + allowance_.relative) <= emu::max_finite(acc_));
-  }
-  /// 1 at least: sums may leave the range before they are scaled.
-  static double largest_scale(const std::optional<products::MatmulScales>& scales) {
-    double most = 1;
-    if (scales)
-      for (const float x : scales->values) most = std::max(most, std::fabs(static_cast<double>(x)));
-    return scales ? most * std::max(std::fabs(static_cast<double>(scales->whole)), 1.0) : most;
+    return has_infinities_;
   }
 
-  /// Whether the engine has it, too: what it makes of such operands is right for it. All of D is multiplied once, when asked.
-  bool is_of_engine(std::uint64_t index, double output) const {
-    if (!allowance_.engine) return false;
-    std::call_once(multiplied_, [&] { of_engine_ = products::LoadedProduct(problem_).on(*allowance_.engine); });
-    double own = 0;
-    of_engine_.source->read(index, std::span(&own, 1));
-    return own == output || (std::isnan(own) && std::isnan(output));
-  }
-
-  /// Whether products of a sign overflow, as those may do that float64 loses beside greater ones of the other sign. Infinity
-  /// less infinity is NaN then, also where finite products are added before an infinite one.
-  bool is_overflow(std::uint64_t index, const std::vector<double>& products, double output) const {
-    const double c = c_.empty() || scaled_ || beta_given_ ? 0 : static_cast<double>(c_[static_cast<std::size_t>(index)]);
-    double sum = 0, positive = std::max(c, 0.0), negative = std::max(-c, 0.0);
-    for (const double x : products) {
-      sum += x;
-      if (std::isfinite(x)) (x > 0 ? positive : negative) += std::fabs(x);
-    }
-    const double grown = 1 + allowance_.relative, most = emu::max_finite(acc_);
-    if (!std::isfinite(sum)) return std::isinf(sum) && std::isnan(output) && (positive + negative) * grown > most;
-    const bool up = positive * grown > most, down = negative * grown > most;
-    return std::isnan(output) ? up && down : (output > 0) == (alpha_ > 0) ? up : down;
+  /// Finite products that are added before an infinite one may overflow: infinity less infinity is NaN then.
+  bool may_be_nan(const std::vector<double>& products) const {
+    double sum = 0, finite = 0;
+    for (const double x : products) sum += x, finite += std::isfinite(x) ? std::fabs(x) : 0;
+    return std::isinf(sum) && finite * (1 + allowance_.relative) > emu::max_finite(acc_);
   }
 
   /// An element within the certain bound whose products are rounded alike is beyond no bound.
@@ -421,9 +379,8 @@ class Matmul final : public Expectation {
   std::vector<Float> c_;
   double alpha_, beta_;
   bool beta_given_, scaled_;
-  mutable std::once_flag looked_, multiplied_;
-  mutable std::vector<double> sizes_a_, sizes_b_;  ///< of rows of A the sum of magnitudes, of columns of B the greatest, scaled
-  mutable tensors::Tensor of_engine_;
+  mutable std::once_flag looked_;
+  mutable bool has_infinities_ = false;
   emu::Format a_format_, b_format_, acc_, out_;
   Allowance allowance_;
   products::Product problem_;  ///< as declared, to be declared otherwise

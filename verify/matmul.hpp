@@ -2,9 +2,7 @@
 // What D = A.B + C should have been: enclosures of all elements by float64 sums, and exact sums where those do not decide.
 #pragma once
 
-#include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "products/product.hpp"
@@ -21,13 +19,9 @@ struct Allowance {
   double certain = 0;
   std::string words = {};    ///< where it comes from
   std::string refusal = {};  ///< why it is worth nothing; empty where it is worth something
-  /// Of operands beyond this, infinities and NaN `engine` may make other infinities and NaN than the exact product has: what it
-  /// makes of them is right, too.
-  double largest_operand = std::numeric_limits<double>::max();
-  std::optional<products::ChosenEngine> engine = {};  ///< nothing where none is declared
 };
 
-/// D of `problem` (its own engine plays no part): inputs rounded to their formats, then exact. `problem` may go away.
+/// D of `problem` (its engines play no part): inputs rounded to their formats, then exact. `problem` may go away.
 /// @throws ulpscope::Error where shapes, formats or scales do not fit.
 std::unique_ptr<Expectation> expect_matmul(const products::Product& problem, const Allowance& allowance);
 

@@ -231,7 +231,7 @@ class History(unittest.TestCase):
         self.assertEqual(run("report", "check", "report", cwd=self.path)[0], 0)
 
     def test_misuse(self):
-        for words, said in ((("0.safetensors",), "two checkpoints or more"), (("0.safetensors", "1.safetensors", "-o", "d", "--resume"), "leave out one"),
+        for words, said in ((("0.safetensors",), "two checkpoints or more"), (("0.safetensors", "1.safetensors", "--resume"), "-o DIR is missing"),
                             (("0.safetensors", "1.safetensors", "--blocks"), "give one of them"),
                             (("0.safetensors", "1.safetensors", "--to", "e4m3"), "leave out formats"),
                             (("0.safetensors", "1.safetensors", "--rounding", "toward_zero"), "leave out formats"),
