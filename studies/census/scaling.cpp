@@ -78,8 +78,6 @@ float formed_scale(ScaleForm form, emu::Format format, double amax) {
   return std::max(largest / static_cast<float>(emu::max_finite(format)), std::numeric_limits<float>::denorm_min());
 }
 
-ElementScale plain(double scale) { return {.multiply = scale, .denominator = scale}; }
-
 /// log2 of the e8m0 scale that a block with this amax gets; the block is divided by it.
 int mx_exponent(ScaleRule rule, emu::Format format, double amax) {
   if (amax == 0) return emu::e8m0.min_exponent();
@@ -99,31 +97,6 @@ int mx_exponent(ScaleRule rule, emu::Format format, double amax) {
       const int below = floor_log2(static_cast<double>(ratio));
       return below + (static_cast<double>(ratio) == emu::power_of_two(below) ? 0 : 1);
     }
-  }
-}
-
-constexpr std::uint64_t unbounded = std::numeric_limits<std::uint64_t>::max();
-
-/// Elements that have one scale: so many rows and columns, or all that there are.
-struct BlockExtents {
-  std::uint64_t rows, columns;
-};
-
-BlockExtents block_of_rule(ScaleRule rule) {
-  switch (rule) {
-    case ScaleRule::none:
-    case ScaleRule::number:
-    case ScaleRule::amax:
-    case ScaleRule::minmax:
-    case ScaleRule::pow2: return {unbounded, unbounded};
-    case ScaleRule::minmax_row:
-    case ScaleRule::row: return {1, unbounded};
-    case ScaleRule::minmax_1x128:
-    case ScaleRule::tile_1x128: return {1, 128};
-    case ScaleRule::tile_128x128: return {128, 128};
-    case ScaleRule::nvfp4: return {1, 16};
-    case ScaleRule::nvfp4_16x16: return {16, 16};
-    default: return {1, 32};
   }
 }
 
@@ -272,47 +245,6 @@ int scale_bits(ScaleRule rule) noexcept {
 
 bool clamps(ScaleRule rule) noexcept { return rule >= ScaleRule::mx_floor; }
 
-std::uint64_t elements_of_blocks(ScaleRule rule, const tensors::Tensor& tensor, std::uint64_t blocks) {
-  const std::uint64_t count = std::max<std::uint64_t>(tensor.count(), 1),
-                      columns = tensor.shape.empty() ? 1 : std::max<std::uint64_t>(tensor.shape.back(), 1);
-  const BlockExtents block = block_of_rule(rule);
-  const std::uint64_t of_one = std::min(block.rows, count / columns) * std::min(block.columns, columns);
-  return of_one < count / blocks ? blocks * of_one : count;
-}
-
-std::size_t ScaleMap::block_of(std::uint64_t index) const noexcept {
-  if (is_uniform()) return 0;
-  const std::uint64_t row = index / columns_, column = index % columns_;
-  return static_cast<std::size_t>(row_of_blocks(row) * blocks_per_row_ + column / block_columns_);
-}
-
-std::uint64_t ScaleMap::blocks_before(std::uint64_t index) const noexcept {
-  if (index == 0) return 0;
-  const std::uint64_t last = index - 1, row = last / columns_, row_of_blocks = this->row_of_blocks(row);
-  const bool is_first_row = first_row(row_of_blocks) == row;
-  return row_of_blocks * blocks_per_row_ + (is_first_row ? last % columns_ / block_columns_ + 1 : blocks_per_row_);
-}
-
-ElementRange ScaleMap::elements_of(const BlockRange& blocks, std::uint64_t count) const noexcept {
-  const auto first_of = [&](std::uint64_t number) {
-    return number == blocks_ ? count
-                             : first_row(number / blocks_per_row_) * columns_ + number % blocks_per_row_ * block_columns_;
-  };
-  const std::uint64_t first = first_of(blocks.first);
-  return {first, first_of(blocks.end) - first};
-}
-
-std::uint64_t ScaleMap::whole_rows(std::uint64_t blocks) const noexcept {
-  const std::uint64_t whole = blocks < blocks_per_row_ ? blocks : blocks / blocks_per_row_ * blocks_per_row_;
-  return std::max<std::uint64_t>(whole, 1);
-}
-
-ScaleMap::Run ScaleMap::run(std::uint64_t index) const noexcept {
-  if (is_uniform()) return {uniform(), std::numeric_limits<std::uint64_t>::max()};
-  const std::uint64_t column = index % columns_, of_block = block_columns_ - column % block_columns_;
-  return {at(index), std::min(of_block, columns_ - column)};
-}
-
 std::optional<int> ScaleMap::log2_uniform() const noexcept {
   if (!is_uniform() || has_zero_points()) return std::nullopt;
   const ElementScale& scale = uniform();
@@ -325,34 +257,6 @@ std::optional<int> ScaleMap::log2_uniform() const noexcept {
   // largest.
   if (in_float_ && exponent < 0) return std::nullopt;
   return exponent;
-}
-
-bool ScaleMap::lay_out(const Scaling& scaling, std::uint64_t count, std::uint64_t columns, std::uint64_t matrix_rows) {
-  columns_ = std::max<std::uint64_t>(columns, 1);
-  form_ = scaling.form;
-  const std::uint64_t rows = std::max<std::uint64_t>(count / columns_, 1);
-  matrix_rows_ = rows;
-  if (scaling.rule == ScaleRule::number) uniform_ = plain(scaling.number);
-  const BlockExtents block = block_of_rule(scaling.rule);
-  block_rows_ = block.rows == unbounded ? rows : block.rows;
-  block_columns_ = block.columns == unbounded ? columns_ : block.columns;
-  if (scaling.rule <= ScaleRule::number || count == 0) return false;
-  const bool has_tiles = scaling.rule == ScaleRule::tile_128x128 || scaling.rule == ScaleRule::nvfp4_16x16;
-  if (has_tiles && matrix_rows > 0) matrix_rows_ = matrix_rows;
-  blocks_per_row_ = (columns_ + block_columns_ - 1) / block_columns_;
-  blocks_ = (row_of_blocks(rows - 1) + 1) * blocks_per_row_;
-  return true;
-}
-
-bool ScaleMap::lay_out(const Scaling& scaling, const tensors::Tensor& tensor) {
-  const std::size_t rank = tensor.shape.size();
-  return lay_out(scaling, tensor.count(), rank == 0 ? 1 : tensor.shape.back(), rank < 2 ? 1 : tensor.shape[rank - 2]);
-}
-
-ScaleMap ScaleMap::laid_out(const Scaling& scaling, const tensors::Tensor& tensor) {
-  ScaleMap layout;
-  layout.lay_out(scaling, tensor);
-  return layout;
 }
 
 void ScaleMap::store(const ElementRange& read) {
@@ -421,21 +325,6 @@ void ScaleMap::take_ends(std::uint64_t first, std::span<const Float> values, End
     raise(ends.above[block - first_stored_], above);
     raise(ends.below[block - first_stored_], below);
   });
-}
-
-ElementRange ScaleMap::in_blocks(const ElementRange& part) const noexcept {
-  // Blocks of one row begin and end within it; others are rows of blocks.
-  const auto from = [&](std::uint64_t index, std::uint64_t more) {
-    if (block_rows_ > 1) {
-      const std::uint64_t row = (index - more) / columns_, in_matrix = row % matrix_rows_;
-      return (more == 0 ? row - in_matrix % block_rows_ : row + rows_from(row)) * columns_;
-    }
-    const std::uint64_t column = index % columns_,
-                        block = (column + more * (block_columns_ - 1)) / block_columns_ * block_columns_;
-    return index - column + std::min(block, columns_);
-  };
-  const std::uint64_t first = from(part.first, 0);
-  return {first, from(part.first + part.count, 1) - first};
 }
 
 ScaleMap::ScaleMap(const Scaling& scaling, emu::Format format, const tensors::Tensor& tensor, int threads,
