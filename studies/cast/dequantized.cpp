@@ -37,8 +37,8 @@ struct Grid {
 struct Parts {
   Tensor codes, scales;
   std::optional<Tensor> tensor_scale;
-  std::optional<Tensor> zero_points = {};  ///< in the grid of the scales
-  bool is_packed = false;        ///< two codes of 4 bits in each element
+  std::optional<Tensor> zero_points = {};       ///< in the grid of the scales
+  bool is_packed = false;                       ///< two codes of 4 bits in each element
   std::optional<emu::Format> scale_bytes = {};  ///< what scales in elements of U8 are
   TensorScale second = TensorScale::factor;     ///< what the second scale is
   std::vector<std::uint64_t> shape;
@@ -337,17 +337,27 @@ CodesUnderScales codes_under_scales(const std::vector<std::string>& inputs, cons
   asked.merge(labels_of(opened.integers));
   asked.merge(labels_of(opened.others));
   CodesUnderScales found;
-  std::set<std::string> files;
-  for (const std::string& input : inputs) {
-    const std::string file = tensors::file_of(input);
-    if (!files.insert(file).second) continue;
-    const Dequantized all = dequantized(of_whole_files(file, options), wide_codes_of(file), {});
+  const auto take = [&](const Dequantized& all) {
     for (std::size_t i = 0; i < all.codes.size(); ++i) {
       if (asked.erase(all.codes[i].label) == 0) continue;
       found.codes.push_back(all.codes[i]);
       found.scales.push_back(all.scales[i]);
     }
+  };
+  std::set<std::string> files, wide;
+  std::vector<Tensor> alone;  // without scales in their own input
+  for (const std::string& input : inputs) {
+    const std::string file = tensors::file_of(input);
+    if (!files.insert(file).second) continue;
+    std::set<std::string> own = wide_codes_of(file);
+    const Dequantized all = dequantized(of_whole_files(file, options), own, {});
+    take(all);
+    const std::set<std::string> values = labels_of(all.values);
+    for (const Tensor& tensor : all.tensors)
+      if (!values.contains(tensor.label)) alone.push_back(tensor);
+    wide.merge(own);
   }
+  if (files.size() > 1) take(dequantized(alone, std::move(wide), {}));  // the files of one checkpoint
   return found;
 }
 

@@ -39,7 +39,8 @@ struct CodesUnderScales {
   std::vector<tensors::Tensor> codes;                ///< as they lie in their files
   std::vector<std::vector<tensors::Tensor>> scales;  ///< ... and of each what belongs to it
 };
-/// Those among the tensors of inputs. @throws ulpscope::Error
+/// Those among the tensors of inputs; scales are looked for in a tensor's own input, and then in the others, since these may be
+/// files of one checkpoint. @throws ulpscope::Error
 CodesUnderScales codes_under_scales(const std::vector<std::string>& inputs, const tensors::Inputs& opened,
                                     const tensors::OpenOptions& options);
 /// Tensors to be rounded are values: codes and their scales, one of which `is_rounded` says is among them, are refused with an

@@ -82,6 +82,21 @@ class Checkpoints(Folder):
         self.assertEqual(written("model"), before)
         self.assertFalse((self.path / "x").exists())
 
+    def test_codes_and_scales_in_files_of_a_list(self):
+        """Codes in one file and their scales in another are no numbers, however the files are named."""
+        self.cast("--to", "e4m3", "--scale", "row", out="q.safetensors")
+        header, data = parse(self.path / "q.safetensors")
+        entry = lambda name: (header[name]["dtype"], header[name]["shape"], data[name])  # noqa: E731
+        self.write("q/1.safetensors", {NAME: entry(NAME), "w": self.tensor([2, 32], self.values[:64])})
+        self.write("q/2.safetensors", {name: entry(name) for name in header if name not in (NAME, "__metadata__")})
+        for inputs in (["q/*.safetensors"], ["q/1.safetensors", "q/2.safetensors"], ["q/2.safetensors", "q/1.safetensors"]):
+            for words in (("--to", "bf16"), ("--to", "e4m3", "--scale", "row")):
+                self.assertIn(f"{NAME}: is codes under scales, not values", self.refused("cast", *inputs, *words, "-o", "x"))
+            self.assertIn("holds codes under scales that were not rotated",
+                          self.refused("cast", *inputs, "--to", "e4m3", "--hadamard", "32", "--scale", "1x128", "--copy", "layers*", "-o", "x"))
+            self.assertIn("codes under scales, not values", self.refused("choose", *inputs, "--to", "e4m3", "--sqnr", "20"))
+        self.assertFalse((self.path / "x").exists())
+
     def test_files_in_place_of_a_pattern_are_told(self):
         files = [f"model/{name}" for name in SHARDS]
         self.assertEqual(self.refused("diff", *files, *files), f"{files[0]} is an input more than `ulpscope diff` takes; a pattern of file names "

@@ -166,6 +166,13 @@ TEST_CASE("cancellation: what no sum resolves is vacuous, and says what to give"
   };
   CHECK(said({.m = 12, .n = 9, .condition = 1e6}, emu::float32).ends_with("give --condition 16384 to both commands"));
   CHECK(said({.m = 12, .n = 9, .accumulator = emu::float16}, emu::float16).ends_with("give --k 64 or less to both commands"));
+  CHECK(said({.m = 12, .n = 9, .k = 200, .accumulator = emu::float16, .condition = 1000}, emu::float16)
+            .ends_with("give --k 64 or less without --condition to both commands"));
+  for (const verify::CaseRequest& advised :
+       {verify::CaseRequest{.m = 12, .n = 9, .condition = 16384}, {.m = 12, .n = 9, .k = 64, .accumulator = emu::float16}}) {
+    const Case in{.request = advised, .kind = verify::find_case_kind("cancellation")};
+    CHECK(in.judged(in.made.expected, advised.accumulator).outcome() == verify::Outcome::pass);
+  }
   // 7 / 128 where nothing is rounded up: 2^24 2^-6 / 16.
   CHECK(verify::usual_condition(256, emu::float32) == 0x1p14);
   CHECK(verify::usual_condition(257, emu::float32) == 0x1p13);

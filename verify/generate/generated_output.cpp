@@ -187,11 +187,13 @@ class Cancelling final : public ExactProducts {
       return {};
     const emu::Format accumulator = request().accumulator;
     const double usual = usual_condition(request().k, accumulator);
+    const std::size_t k = request().k, most = usual_products(accumulator);
+    const bool is_wanted = request().condition > usual;
     return fmt::format("{} sums of {} products may be off by as much as the results are; give {} to both commands",
-                       emu::format_name(arithmetic_.format), request().k,
-                       request().condition > usual
+                       emu::format_name(arithmetic_.format), k,
+                       is_wanted && k <= most
                            ? fmt::format("--condition {:.15g}", usual)
-                           : fmt::format("--k {} or less", std::min(usual_products(accumulator), request().k / 2)));
+                           : fmt::format("--k {} or less{}", std::min(most, k / 2), is_wanted ? " without --condition" : ""));
   }
   void expect(std::uint64_t first, std::span<Expected> elements) const override {
     for (Expected& element : elements) {
