@@ -19,6 +19,8 @@
 #include "verify/explain/last_tiles.hpp"
 #include "verify/explain/missing_products.hpp"
 #include "verify/explain/placements.hpp"
+#include "verify/explain/tile_placements.hpp"
+#include "verify/explain/wrong_tiles.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -61,15 +63,6 @@ class Search {
   }
 
   const ReplayedOutputs& evidence() const noexcept { return evidence_; }
-  /// The fewest choices that a finding makes which explains D.
-  std::uint64_t choices(const std::vector<Finding>& findings) const {
-    std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
-    for (const Finding& finding : findings)
-      if (finding.explains) fewest = std::min(fewest, choices(finding));
-    return fewest;
-  }
-  /// Those that a finding makes.
-  std::uint64_t choices(const Finding& finding) const { return evidence_.choices(finding.hypothesis.kernel(claim_.kernel)); }
   /// Hypotheses that were not tried, or not to the end, since the time was over.
   std::size_t skipped() const noexcept { return skipped_; }
   Region sample(SampleSize size) const { return evidence_.sample(size.outputs, size.products); }
@@ -204,8 +197,9 @@ class Search {
   }
 
   Finding confirmed(const Hypothesis& hypothesis) const {
-    const Score score = evidence_.score_all(hypothesis.kernel(claim_.kernel));
-    return {hypothesis, score.matched, score.matched_of_wrong, score.digest, 0, explains(score)};
+    const Kernel kernel = hypothesis.kernel(claim_.kernel);
+    const Score score = evidence_.score_all(kernel);
+    return {hypothesis, score.matched, score.matched_of_wrong, score.digest, 0, explains(score), evidence_.choices(kernel)};
   }
 
   const ExplainConfig& config_;
@@ -232,7 +226,8 @@ std::vector<Finding> placed_findings(const Search& search, const Claim& claim, s
   const ReplayedOutputs& evidence = search.evidence();
   for (Placement& placement : placements(claim, evidence.d(), evidence.claimed())) {
     tried += static_cast<std::size_t>(placement.tried);
-    findings.push_back({Hypothesis{{std::move(placement.cause)}}, evidence.count(), evidence.wrong(), 0, 0, true});
+    findings.push_back(
+        {Hypothesis{{std::move(placement.cause)}}, evidence.count(), evidence.wrong(), 0, 0, true, placement.choices});
   }
   return findings;
 }
@@ -258,6 +253,14 @@ void number_groups(std::vector<Finding>& findings) {
   }
 }
 
+/// Of those that explain D.
+std::uint64_t fewest_choices(const std::vector<Finding>& findings) {
+  std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
+  for (const Finding& finding : findings)
+    if (finding.explains) fewest = std::min(fewest, finding.choices);
+  return fewest;
+}
+
 /// From what is simple to what is not, until something explains D; without anything what comes nearest of each kind.
 void search_all(const Search& search, const MatmulData& data, ExplainResult& result) {
   const Claim& claim = result.claim;
@@ -268,8 +271,17 @@ void search_all(const Search& search, const MatmulData& data, ExplainResult& res
     result.findings = search.explaining(all.back());
     if (!result.findings.empty()) result.tried += static_cast<std::size_t>(read_off_of);
   };
+  const std::vector<WrongTiles> tiles = wrong_tiles(claim.shape, [&](std::size_t i) { return search.evidence().is_wrong(i); });
+  if (!tiles.empty()) result.tiles = sentence_of(claim, narrowest(tiles));
+  // Everywhere, then where all that is wrong is.
+  const auto look_in_tiles_too = [&](std::vector<Hypothesis> hypotheses, const Region& sample, std::uint64_t read_off_of) {
+    look(hypotheses, sample, read_off_of);
+    if (!result.findings.empty() || tiles.empty()) return;
+    for (Hypothesis& hypothesis : hypotheses) hypothesis.causes.push_back(only_in(claim, narrowest(tiles)));
+    look(std::move(hypotheses), sample, read_off_of);
+  };
   const Region sample = search.sample(of_singles), small_sample = search.sample(of_pairs);
-  look(single_hypotheses(claim), sample, 0);
+  look_in_tiles_too(single_hypotheses(claim), sample, 0);
   if (!result.findings.empty()) return;
   const Factors read_off = factors(claim, search.evidence());
   look(each_alone(read_off.simple), sample, 0);
@@ -277,14 +289,14 @@ void search_all(const Search& search, const MatmulData& data, ExplainResult& res
   if (result.findings.empty() && read_off.is_likely) look(hypotheses_with(claim, read_off.simple), small_sample, 0);
   if (!result.findings.empty()) return;
   OffBlocks off = off_blocks(claim, data, search.evidence());
-  look(each_alone(std::move(off.causes)), small_sample, off.tried);
+  look_in_tiles_too(each_alone(std::move(off.causes)), small_sample, off.tried);
   if (!result.findings.empty()) return;
-  look(each_alone(last_tile_causes(claim, search.evidence())), small_sample, 0);
+  look_in_tiles_too(each_alone(last_tile_causes(claim, search.evidence())), small_sample, 0);
   if (!result.findings.empty()) return;
   const MissingProducts missing =
       search.is_over(share_of_trying) ? MissingProducts{} : missing_products(claim, data, search.evidence());
   constexpr double nearly_all = 0.9;
-  look(each_alone(causes_of(claim, missing, 0)), sample, missing.tried);
+  look_in_tiles_too(each_alone(causes_of(claim, missing, 0)), sample, missing.tried);
   const std::vector<Cause> likely = causes_of(claim, missing, nearly_all);
   if (result.findings.empty()) look(hypotheses_with(claim, likely), small_sample, missing.tried);
   for (const auto hypotheses_of : {paired_hypotheses, tile_hypotheses})
@@ -333,15 +345,15 @@ ExplainResult explain(const ExplainConfig& config) {
     search_all(search, data, result);
   else
     result.tried += single_hypotheses(result.claim).size();
-  const auto better = [&](const Finding& x, const Finding& y) {
-    return x.matched != y.matched ? x.matched > y.matched : search.choices(x) < search.choices(y);
+  const auto better = [](const Finding& x, const Finding& y) {
+    return x.matched != y.matched ? x.matched > y.matched : x.choices < y.choices;
   };
   std::stable_sort(result.findings.begin(), result.findings.end(), better);
   number_groups(result.findings);
   result.skipped = search.skipped();
   result.evidence_bits = search.evidence().bits(config.product.out, config.product.acc);
   if (result.findings.empty() || !result.findings.front().explains) return result;
-  result.choices = search.choices(result.findings);
+  result.choices = fewest_choices(result.findings);
   result.verdict = result.evidence_bits < result.needed_bits() ? ExplainVerdict::undecided : ExplainVerdict::explained;
   return result;
 }

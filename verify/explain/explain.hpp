@@ -47,6 +47,7 @@ struct Finding {
   std::uint64_t digest = 0;            ///< equal where two hypotheses give the same output
   std::size_t group = 0;               ///< from 1: hypotheses that this data cannot tell apart
   bool explains = false;               ///< whether it reproduces enough of them
+  std::uint64_t choices = 0;           ///< bits of what it is told about tiles of D: which of them, and how
 };
 
 /// What was found out.
@@ -61,12 +62,13 @@ struct ExplainResult {
   std::size_t distinct = 0;         ///< ways to sum that differ from the claim on the sample, where the claim holds
   std::size_t sums = 0;             ///< ways to sum that were tried, where the claim holds
   std::uint64_t evidence_bits = 0;  ///< over all wrong elements: bits of the distance from the claim, counted in codes
-  std::uint64_t choices = 0;        ///< tiles of D of which the explanation chooses how they were summed
+  std::uint64_t choices = 0;        ///< the fewest bits of a finding that explains D
+  std::string tiles = {};           ///< that have all wrong elements, as a sentence; empty where they are in none
   double chance = 0;                ///< where none explains D: median share of a sample that single causes reproduce
 
   /// Elements that the claim reproduces.
   std::uint64_t equal() const { return count - wrong; }
-  /// With fewer bits, one of `tried` hypotheses may fit by chance: log2(tried), 4 more for one in 16, and one for each choice.
+  /// With fewer bits, one of `tried` hypotheses may fit by chance: log2(tried), 4 more for one in 16, and those of choices.
   std::uint64_t needed_bits() const;
 };
 

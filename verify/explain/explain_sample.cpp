@@ -18,11 +18,6 @@ namespace {
 /// Outputs that are replayed at a time.
 constexpr std::size_t tile_rows = 64, tile_columns = 256;
 
-/// To the bit, but any NaN is any other.
-bool same(double x, double y) {
-  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
-}
-
 /// A term of a sum over elements in any order that tells outputs apart.
 std::uint64_t digest_of(double x, std::size_t index) {
   const std::uint64_t code = std::isnan(x) ? ~std::uint64_t{0} : std::bit_cast<std::uint64_t>(x);
@@ -51,6 +46,10 @@ std::vector<std::size_t> range(std::size_t first, std::size_t end) {
 }
 
 }  // namespace
+
+bool same_value(double x, double y) {
+  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+}
 
 std::vector<std::size_t> chosen_lines(const std::vector<char>& marked, std::size_t count) {
   std::vector<std::size_t> with;
@@ -81,11 +80,11 @@ ReplayedOutputs::ReplayedOutputs(const MatmulData& data, const Kernel& claimed, 
     for (std::size_t i = 0; i < values.size(); ++i) claimed_[place(region, i)] = values[i];
   });
   const std::size_t size = data.shape.m * data.shape.n;
-  for (std::size_t i = 0; i < d_.size(); ++i) wrong_of_matrix_[i / size] += same(d_[i], claimed_[i]) ? 0 : 1;
+  for (std::size_t i = 0; i < d_.size(); ++i) wrong_of_matrix_[i / size] += same_value(d_[i], claimed_[i]) ? 0 : 1;
   for (const std::uint64_t wrong : wrong_of_matrix_) wrong_ += wrong;
 }
 
-bool ReplayedOutputs::is_wrong(std::size_t i) const { return !same(d_[i], claimed_[i]); }
+bool ReplayedOutputs::is_wrong(std::size_t i) const { return !same_value(d_[i], claimed_[i]); }
 
 std::uint64_t ReplayedOutputs::bits(emu::Format out, emu::Format wide) const {
   const auto place = [](emu::Format format, double x) {
@@ -95,8 +94,8 @@ std::uint64_t ReplayedOutputs::bits(emu::Format out, emu::Format wide) const {
   };
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < d_.size(); ++i) {
-    if (same(d_[i], claimed_[i])) continue;
-    const emu::Format format = same(emu::round_to(out, d_[i]).value, d_[i]) ? out : wide;
+    if (same_value(d_[i], claimed_[i])) continue;
+    const emu::Format format = same_value(emu::round_to(out, d_[i]).value, d_[i]) ? out : wide;
     const std::int64_t distance = place(format, d_[i]) - place(format, claimed_[i]);
     bits += static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(distance < 0 ? -distance : distance)));
   }
@@ -136,6 +135,7 @@ std::size_t ReplayedOutputs::place(const Region& region, std::size_t i) const no
 
 /// The outputs; of each tile that may have been computed in two ways those of the way that is nearer to D.
 std::vector<double> ReplayedOutputs::replayed(const Kernel& kernel, const Region& region) const {
+  if (kernel.only) return replayed_in_tiles(kernel, region);
   std::vector<double> values = replay(data_, kernel, region);
   if (!kernel.some) return values;
   const SomeTiles& tile = *kernel.some;
@@ -149,10 +149,27 @@ std::vector<double> ReplayedOutputs::replayed(const Kernel& kernel, const Region
   std::map<std::pair<std::size_t, std::size_t>, int> more;  // elements that the other way has right, less those of this one
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double wanted = d_[place(region, i)];
-    more[tile_of(i)] += (same(others[i], wanted) ? 1 : 0) - (same(values[i], wanted) ? 1 : 0);
+    more[tile_of(i)] += (same_value(others[i], wanted) ? 1 : 0) - (same_value(values[i], wanted) ? 1 : 0);
   }
   for (std::size_t i = 0; i < values.size(); ++i)
     if (more[tile_of(i)] > 0) values[i] = others[i];
+  return values;
+}
+
+/// The claim, but in the tiles that the kernel's deviations are limited to.
+std::vector<double> ReplayedOutputs::replayed_in_tiles(const Kernel& kernel, const Region& region) const {
+  std::vector<double> values(region.count());
+  std::vector<std::size_t> inside;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = claimed_[place(region, i)];
+    if (kernel.only->has(region.matrix, region.rows[i / region.columns.size()], region.columns[i % region.columns.size()]))
+      inside.push_back(i);
+  }
+  if (inside.empty()) return values;
+  Kernel everywhere = kernel;
+  everywhere.only.reset();
+  const std::vector<double> others = replayed(everywhere, region);
+  for (const std::size_t i : inside) values[i] = others[i];
   return values;
 }
 
@@ -161,10 +178,10 @@ Score ReplayedOutputs::score(const Kernel& kernel, const Region& region) const {
   const std::vector<double> values = replayed(kernel, region);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t at = place(region, i);
-    const bool matches = same(values[i], d_[at]);
+    const bool matches = same_value(values[i], d_[at]);
     score.matched += matches ? 1 : 0;
-    score.matched_of_wrong += matches && !same(claimed_[at], d_[at]) ? 1 : 0;
-    score.changed += same(values[i], claimed_[at]) ? 0 : 1;
+    score.matched_of_wrong += matches && !same_value(claimed_[at], d_[at]) ? 1 : 0;
+    score.changed += same_value(values[i], claimed_[at]) ? 0 : 1;
     score.digest += digest_of(values[i], at);
   }
   return score;
@@ -180,10 +197,12 @@ Score ReplayedOutputs::score_all(const Kernel& kernel) const {
 }
 
 std::uint64_t ReplayedOutputs::choices(const Kernel& kernel) const {
-  if (!kernel.some) return 0;
+  const std::uint64_t only = kernel.only ? kernel.only->choices() : 0;
+  if (!kernel.some) return only;
   const SomeTiles& tile = *kernel.some;
   const auto& shape = data_.shape;
-  return std::uint64_t{shape.batch()} * ((shape.m + tile.rows - 1) / tile.rows) * ((shape.n + tile.columns - 1) / tile.columns);
+  return only +
+         std::uint64_t{shape.batch()} * ((shape.m + tile.rows - 1) / tile.rows) * ((shape.n + tile.columns - 1) / tile.columns);
 }
 
 std::vector<Region> ReplayedOutputs::tiles() const {

@@ -12,6 +12,9 @@
 
 namespace ulpscope::verify {
 
+/// Equal to the bit, but any NaN is any other.
+bool same_value(double x, double y);
+
 /// Elements of some outputs.
 struct Score {
   std::uint64_t matched = 0;           ///< elements reproduced
@@ -58,12 +61,14 @@ class ReplayedOutputs {
   Score score(const Kernel& kernel, const Region& region) const;
   /// Replays a kernel on all of D.
   Score score_all(const Kernel& kernel) const;
-  /// How many tiles of D score_all() chooses one of two ways for.
+  /// Bits of what score_all() is told about tiles: one for each of D that it chooses one of two ways for, and
+  /// WrongTiles::choices() where the kernel is so in some alone.
   std::uint64_t choices(const Kernel& kernel) const;
 
  private:
   std::vector<Region> tiles() const;
   std::vector<double> replayed(const Kernel& kernel, const Region& region) const;
+  std::vector<double> replayed_in_tiles(const Kernel& kernel, const Region& region) const;
 
   const MatmulData& data_;
   std::vector<double> d_, claimed_;

@@ -106,6 +106,8 @@ std::vector<std::string> remarks(const ExplainResult& r) {
     lines.push_back(
         fmt::format("stopped after {:g} seconds: {} of {} hypotheses were not tried, or not to the end; --seconds 0 tries all",
                     r.seconds, r.skipped, r.tried));
+  if (r.verdict == ExplainVerdict::unexplained && !r.tiles.empty())
+    lines.push_back("all that the claim gets wrong is in " + r.tiles);
   if (r.verdict != ExplainVerdict::explained && r.verdict != ExplainVerdict::undecided) return lines;
   if (const std::size_t same = group_size(r); same > 1)
     lines.push_back(fmt::format(

@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong elements by rows, by tiles, and one by one.
+// Wrong elements by rows, one by one, and at the end of D.
 #include "verify/explain/placements.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "emu/bulk.hpp"
 #include "emu/encode.hpp"
+#include "verify/explain/explain_sample.hpp"
 #include "verify/explain/last_tiles.hpp"
+#include "verify/explain/tile_placements.hpp"
 
 namespace ulpscope::verify {
 namespace {
-
-bool same_value(double x, double y) {
-  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
-}
 
 Cause placed(std::string word, std::string sentence) {
   return {std::move(word), std::move(sentence), {}, [](Kernel&) {}};
@@ -32,7 +28,8 @@ Cause placed(std::string word, std::string sentence) {
 class Placements {
  public:
   Placements(const Claim& claim, std::span<const double> d, std::span<const double> claimed)
-      : shape_(claim.shape),
+      : claim_(claim),
+        shape_(claim.shape),
         m_(claim.shape.m),
         n_(claim.shape.n),
         out_(claim.config.out),
@@ -49,26 +46,17 @@ class Placements {
     add_moved();
     add_zero_lines();
     add_strides();
-    for (const std::size_t tile : std::initializer_list<std::size_t>{4, 8, 16, 32, 64, 128, 256})
-      if (tile < m_ || tile < n_) add_tile(tile);
-    return std::move(found_);
+    return found_.empty() ? tile_placements(claim_, d_, claimed_) : std::move(found_);
   }
 
  private:
-  /// The wrong elements' tile: where it begins, and its extents, which are less at the edges.
-  struct Tile {
-    std::size_t matrix, row, column, rows, columns;
-  };
   std::size_t row_of(std::size_t i) const { return i / n_ % m_; }
-  std::size_t at(const Tile& tile, std::size_t i, std::size_t j) const {
-    return (tile.matrix * m_ + tile.row + i) * n_ + tile.column + j;
-  }
   std::string place(std::size_t i) const {
     const std::string in_matrix = fmt::format("({}, {})", row_of(i), i % n_);
     return d_.size() == m_ * n_ ? in_matrix : fmt::format("{} of matrix {}", in_matrix, i / (m_ * n_));
   }
 
-  /// All of it: where only some tiles are, add_tile() says so.
+  /// All of it: where only some tiles are, tile_placements() says so.
   void add_doubled() {
     if (may_be_scaled_) return;
     for (std::size_t i = 0; i < d_.size(); ++i)
@@ -77,26 +65,12 @@ class Placements {
         {placed("D=doubled", "every element twice its value, as where D is not cleared and added to once more"), 1});
   }
 
-  /// How probable it is that some number like those of D is the claimed one of another place, by how many of those have a twin:
-  /// a coarse format has few numbers.
-  bool is_by_chance() const {
-    constexpr double least = 1.0 / 16;
-    std::vector<double> sorted;
-    for (const double x : claimed_)
-      if (std::isfinite(x)) sorted.push_back(std::fabs(x));
-    std::sort(sorted.begin(), sorted.end());
-    std::size_t twins = 0;
-    for (std::size_t i = 0; i < sorted.size(); ++i)
-      twins += (i > 0 && sorted[i] == sorted[i - 1]) || (i + 1 < sorted.size() && sorted[i] == sorted[i + 1]) ? 1 : 0;
-    return static_cast<double>(twins) > least * static_cast<double>(sorted.size());
-  }
-
   void add_moved() {
     if (wrong_.size() == 2 && same_value(d_[wrong_[0]], claimed_[wrong_[1]]) && same_value(d_[wrong_[1]], claimed_[wrong_[0]]))
       found_.push_back(
           {placed("D=swapped", fmt::format("elements {} and {} in each other's place", place(wrong_[0]), place(wrong_[1]))),
            d_.size()});
-    if (wrong_.size() != 1 || d_[wrong_[0]] == 0 || is_by_chance()) return;
+    if (wrong_.size() != 1 || d_[wrong_[0]] == 0 || has_few_numbers(claimed_)) return;
     for (std::size_t i = 0; i < d_.size(); ++i)
       if (i != wrong_[0] && same_value(claimed_[i], d_[wrong_[0]])) {
         found_.push_back(
@@ -124,43 +98,6 @@ class Placements {
     const std::string words = lines.size() == 1 ? fmt::format("{} {} is", name, lines[0])
                                                 : fmt::format("{} {}s, the first of them {}, are", lines.size(), name, lines[0]);
     found_.push_back({placed(fmt::format("D=zero-{}", name), words + " zero"), d_.size()});
-  }
-
-  void add_tile(std::size_t extent) {
-    const std::size_t first = wrong_.front();
-    Tile tile{first / (m_ * n_), row_of(first) / extent * extent, first % n_ / extent * extent, 0, 0};
-    tile.rows = std::min(extent, m_ - tile.row), tile.columns = std::min(extent, n_ - tile.column);
-    if (tile.rows == m_ && tile.columns == n_) return;
-    const auto inside = [&](std::size_t i) {
-      return i / (m_ * n_) == tile.matrix && row_of(i) / extent * extent == tile.row && i % n_ / extent * extent == tile.column;
-    };
-    if (!std::all_of(wrong_.begin(), wrong_.end(), inside)) return;
-    const std::string name = fmt::format("the {}x{} tile at {}", extent, extent, place(at(tile, 0, 0)));
-    const auto add = [&](const char* word, std::string sentence, std::uint64_t tried) {
-      found_.push_back({placed(fmt::format("D=tile-{}:{}", word, extent), std::move(sentence)), tried});
-    };
-    if (is_tile(tile, [&](std::size_t i, std::size_t j) { return 2 * claimed_[at(tile, i, j)]; }))
-      add("doubled", name + " twice its value", 1);
-    if (tile.rows == tile.columns && is_tile(tile, [&](std::size_t i, std::size_t j) { return claimed_[at(tile, j, i)]; }))
-      add("transposed", name + " transposed", 1);
-    add_stale(tile, extent, name, add);
-  }
-
-  /// Another tile's values, or the sum of both: an accumulator that is not cleared.
-  template <class Add>
-  void add_stale(const Tile& tile, std::size_t extent, const std::string& name, Add add) {
-    const std::uint64_t tiles = d_.size() / (m_ * n_) * ((m_ + extent - 1) / extent) * ((n_ + extent - 1) / extent);
-    for (std::size_t matrix = 0; matrix < d_.size() / (m_ * n_); ++matrix)
-      for (std::size_t row = 0; row + tile.rows <= m_; row += extent)
-        for (std::size_t column = 0; column + tile.columns <= n_; column += extent) {
-          const Tile other{matrix, row, column, tile.rows, tile.columns};
-          if (at(other, 0, 0) == at(tile, 0, 0)) continue;
-          const std::string of = place(at(other, 0, 0));
-          if (is_tile(tile, [&](std::size_t i, std::size_t j) { return claimed_[at(other, i, j)]; }))
-            return add("stale", name + " holds that at " + of, tiles);
-          if (is_tile(tile, [&](std::size_t i, std::size_t j) { return claimed_[at(tile, i, j)] + claimed_[at(other, i, j)]; }))
-            return add("added", name + " has that at " + of + " added to it", 2 * tiles);
-        }
   }
 
   /// The last tiles written with another leading dimension, after the others and row by row.
@@ -218,18 +155,10 @@ class Placements {
         displaced += has[at] != 0 && !same_value(value, claimed_[matrix + at]) ? 1 : 0;
       }
     }
-    constexpr std::size_t enough = 4, enough_of_few_numbers = 16;
-    return displaced >= enough_of_few_numbers || (displaced >= enough && !is_by_chance());
+    return displaced >= enough_of_few_numbers || (displaced >= enough && !has_few_numbers(claimed_));
   }
 
-  template <class Value>
-  bool is_tile(const Tile& tile, Value value) const {
-    for (std::size_t i = 0; i < tile.rows; ++i)
-      for (std::size_t j = 0; j < tile.columns; ++j)
-        if (!same_value(emu::round_to(out_, value(i, j)).value, d_[at(tile, i, j)])) return false;
-    return true;
-  }
-
+  const Claim& claim_;
   const products::MatmulShape& shape_;
   std::size_t m_, n_;
   emu::Format out_;
@@ -240,6 +169,18 @@ class Placements {
 };
 
 }  // namespace
+
+bool has_few_numbers(std::span<const double> claimed) {
+  constexpr double least = 1.0 / 16;
+  std::vector<double> sorted;
+  for (const double x : claimed)
+    if (std::isfinite(x)) sorted.push_back(std::fabs(x));
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t twins = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    twins += (i > 0 && sorted[i] == sorted[i - 1]) || (i + 1 < sorted.size() && sorted[i] == sorted[i + 1]) ? 1 : 0;
+  return static_cast<double>(twins) > least * static_cast<double>(sorted.size());
+}
 
 std::vector<Placement> placements(const Claim& claim, std::span<const double> d, std::span<const double> claimed) {
   return Placements(claim, d, claimed).all();

@@ -15,7 +15,15 @@ namespace ulpscope::verify {
 struct Placement {
   Cause cause;              ///< without a change of the kernel
   std::uint64_t tried = 0;  ///< places that were looked at for it: as many chances to fit by accident
+  std::uint64_t choices = 0;  ///< bits that say which of several places are meant
 };
+
+/// Wrong elements that say where they come from; of a D that has few numbers.
+///@{
+inline constexpr std::size_t enough = 4, enough_of_few_numbers = 16;
+///@}
+/// Whether some number like those of D is too often also another place's: a coarse format has few numbers.
+bool has_few_numbers(std::span<const double> claimed);
 
 /// Those after which `claimed` is `d`, both row-major; the simplest first.
 std::vector<Placement> placements(const Claim& claim, std::span<const double> d, std::span<const double> claimed);

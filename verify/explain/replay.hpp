@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "products/product.hpp"
 #include "verify/explain/replay_data.hpp"
 #include "verify/explain/replay_order.hpp"
+#include "verify/explain/wrong_tiles.hpp"
 
 namespace ulpscope::verify {
 
@@ -156,6 +158,8 @@ struct Kernel {
   KOrder order;                         ///< in which products are added
   Parts parts;                          ///< how K is cut
   std::optional<SomeTiles> some = {};   ///< tiles for which it is cut otherwise; which ones D alone says
+  /// Tiles outside of which all is as claimed; null: there are none. replay() does not look at it.
+  std::shared_ptr<const WrongTiles> only = {};
   Chain chain;                          ///< how a part is summed
   emu::Format c_format = emu::float32;  ///< C is rounded to it first
   Epilogue epilogue;                    ///< what follows the sum
