@@ -302,6 +302,12 @@ TEST_CASE("a tile of zeros is not said to be another one that is zero", "[verify
            [&](const Place& at, std::size_t i, std::size_t j) { d[(at.row + i) * in.n + at.column + j] = 0; });
 
   CHECK(words(in.explained(d)) == Words{"D=tile-zero:32x64"});
+
+  // Not all of them are zero, and one of them is the other's place by that alone.
+  in_tiles(in, 32, 64, {{64, 0}}, [&](const Place& at, std::size_t i, std::size_t j) {
+    d[(at.row + i) * in.n + at.column + j] = d[(at.row + i - 32) * in.n + at.column + j];
+  });
+  CHECK(words(in.explained(d)) == Words{"unexplained"});
 }
 
 TEST_CASE("a tile of a matrix of a batch is named with the matrix", "[verify][explain]") {
@@ -369,6 +375,10 @@ TEST_CASE("what is no faulty tile is not named one", "[verify][explain]") {
   CHECK_FALSE(is_named(bits));
   CHECK_FALSE(is_named(doubled));
   CHECK_FALSE(is_named(tile));
+  const Words said = verify::remarks(in.explained(tile));
+  CHECK(std::ranges::find(said, "all that the claim gets wrong is in one 32x16 tile (rows 0..31, columns 32..47)") !=
+        said.end());
+  CHECK(in.explained(bits).tiles.empty());
 }
 
 TEST_CASE("a tile of few numbers is another's only where that is not by chance", "[verify][explain]") {

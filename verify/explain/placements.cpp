@@ -20,6 +20,19 @@
 namespace ulpscope::verify {
 namespace {
 
+/// Whether too many numbers like those of D are also another place's, as in a coarse format.
+bool has_few_numbers(std::span<const double> claimed) {
+  constexpr double least = 1.0 / 16;
+  std::vector<double> sorted;
+  for (const double x : claimed)
+    if (std::isfinite(x)) sorted.push_back(std::fabs(x));
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t twins = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    twins += (i > 0 && sorted[i] == sorted[i - 1]) || (i + 1 < sorted.size() && sorted[i] == sorted[i + 1]) ? 1 : 0;
+  return static_cast<double>(twins) > least * static_cast<double>(sorted.size());
+}
+
 Cause placed(std::string word, std::string sentence) {
   return {std::move(word), std::move(sentence), {}, [](Kernel&) {}};
 }
@@ -155,7 +168,7 @@ class Placements {
         displaced += has[at] != 0 && !same_value(value, claimed_[matrix + at]) ? 1 : 0;
       }
     }
-    return displaced >= enough_of_few_numbers || (displaced >= enough && !has_few_numbers(claimed_));
+    return say_whence(displaced, claimed_);
   }
 
   const Claim& claim_;
@@ -170,16 +183,9 @@ class Placements {
 
 }  // namespace
 
-bool has_few_numbers(std::span<const double> claimed) {
-  constexpr double least = 1.0 / 16;
-  std::vector<double> sorted;
-  for (const double x : claimed)
-    if (std::isfinite(x)) sorted.push_back(std::fabs(x));
-  std::sort(sorted.begin(), sorted.end());
-  std::size_t twins = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i)
-    twins += (i > 0 && sorted[i] == sorted[i - 1]) || (i + 1 < sorted.size() && sorted[i] == sorted[i + 1]) ? 1 : 0;
-  return static_cast<double>(twins) > least * static_cast<double>(sorted.size());
+bool say_whence(std::size_t wrong, std::span<const double> claimed) {
+  constexpr std::size_t enough = 4, enough_of_few_numbers = 16;
+  return wrong >= enough_of_few_numbers || (wrong >= enough && !has_few_numbers(claimed));
 }
 
 std::vector<Placement> placements(const Claim& claim, std::span<const double> d, std::span<const double> claimed) {

@@ -3,6 +3,7 @@
 // another's, elements in each other's place. They are read off D beside what the claim returns, without any replay.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,12 +19,9 @@ struct Placement {
   std::uint64_t choices = 0;  ///< bits that say which of several places are meant
 };
 
-/// Wrong elements that say where they come from; of a D that has few numbers.
-///@{
-inline constexpr std::size_t enough = 4, enough_of_few_numbers = 16;
-///@}
-/// Whether some number like those of D is too often also another place's: a coarse format has few numbers.
-bool has_few_numbers(std::span<const double> claimed);
+/// Whether so many wrong elements that other places have say where they come from: chance has it of a few, and of more where
+/// many places have the same number.
+bool say_whence(std::size_t wrong, std::span<const double> claimed);
 
 /// Those after which `claimed` is `d`, both row-major; the simplest first.
 std::vector<Placement> placements(const Claim& claim, std::span<const double> d, std::span<const double> claimed);

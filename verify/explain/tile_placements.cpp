@@ -109,7 +109,7 @@ class TilePlacements {
       if (!source) return false;
       sources.push_back(*source);
     }
-    if (!are_enough()) return false;
+    if (!say_whence_all()) return false;
     const auto of_tile = [&](std::size_t i) {
       const std::string of_matrix = batch_ == 1 ? "" : fmt::format(" of matrix {}", sources[i].matrix);
       return fmt::format(": that at ({}, {}){}", sources[i].row, sources[i].column, of_matrix);
@@ -132,8 +132,8 @@ class TilePlacements {
         }
     return std::nullopt;
   }
-  /// Whether each tile has so many wrong elements that they are not another's by chance.
-  bool are_enough() const {
+  /// Of each tile.
+  bool say_whence_all() const {
     std::size_t fewest = d_.size();
     for (const Tile& tile : tiles_.tiles) {
       std::size_t wrong = 0;
@@ -142,7 +142,7 @@ class TilePlacements {
           wrong += same_value(d_[at(tile, i, j)], claimed_[at(tile, i, j)]) ? 0 : 1;
       fewest = std::min(fewest, wrong);
     }
-    return fewest >= enough_of_few_numbers || (fewest >= enough && !has_few_numbers(claimed_));
+    return say_whence(fewest, claimed_);
   }
 
   std::size_t m_, n_, batch_;

@@ -13,7 +13,7 @@ namespace ulpscope::verify {
 namespace {
 
 /// Every extent of a tile is a multiple of it.
-constexpr std::size_t cell = 4;
+constexpr std::size_t cell_side = 4;
 constexpr std::size_t most_tiles = 256;
 constexpr std::uint64_t least_wrong = 4;
 
@@ -27,14 +27,14 @@ std::vector<std::size_t> extents() {
 class WrongCounts {
  public:
   WrongCounts(const products::MatmulShape& shape, const std::function<bool(std::size_t)>& is_wrong)
-      : height_((shape.m + cell - 1) / cell + 1),
-        width_((shape.n + cell - 1) / cell + 1),
+      : height_((shape.m + cell_side - 1) / cell_side + 1),
+        width_((shape.n + cell_side - 1) / cell_side + 1),
         sums_(shape.batch() * height_ * width_) {
     std::size_t at = 0;
     for (std::size_t matrix = 0; matrix < shape.batch(); ++matrix)
       for (std::size_t i = 0; i < shape.m; ++i)
         for (std::size_t j = 0; j < shape.n; ++j)
-          if (is_wrong(at++)) ++sums_[index(matrix, i / cell + 1, j / cell + 1)], ++all_;
+          if (is_wrong(at++)) ++sums_[index(matrix, i / cell_side + 1, j / cell_side + 1)], ++all_;
     for (std::size_t matrix = 0; matrix < shape.batch(); ++matrix)
       for (std::size_t y = 1; y < height_; ++y)
         for (std::size_t x = 1; x < width_; ++x)
@@ -44,8 +44,9 @@ class WrongCounts {
 
   std::uint64_t all() const noexcept { return all_; }
   std::uint64_t in(const Tile& tile) const {
-    const std::size_t top = tile.row / cell, left = tile.column / cell, bottom = (tile.row + tile.rows + cell - 1) / cell,
-                      right = (tile.column + tile.columns + cell - 1) / cell;
+    const std::size_t top = tile.row / cell_side, left = tile.column / cell_side,
+                      bottom = (tile.row + tile.rows + cell_side - 1) / cell_side,
+                      right = (tile.column + tile.columns + cell_side - 1) / cell_side;
     return sums_[index(tile.matrix, bottom, right)] + sums_[index(tile.matrix, top, left)] -
            sums_[index(tile.matrix, top, right)] - sums_[index(tile.matrix, bottom, left)];
   }
