@@ -126,7 +126,7 @@ std::vector<WrongTiles> wrong_tiles(const products::MatmulShape& shape, const st
       if (auto tiles = tiles_of(rows, columns, shape, wrong)) all.push_back(std::move(*tiles));
   std::ranges::stable_sort(all, {}, [](const WrongTiles& tiles) {
     const bool are_powers = std::has_single_bit(tiles.rows) && std::has_single_bit(tiles.columns);
-    return std::tuple(tiles.tiles.size(), tiles.rows != tiles.columns, !are_powers, tiles.rows * tiles.columns);
+    return std::tuple(tiles.tiles.size(), tiles.elements, tiles.rows != tiles.columns, !are_powers, tiles.rows * tiles.columns);
   });
   return all;
 }

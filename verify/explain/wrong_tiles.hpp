@@ -44,7 +44,7 @@ std::string places_of(const WrongTiles& tiles, std::size_t batch, const std::fun
 
 /// Those of 4, 8, or a multiple of 16 up to 256 rows, and so many columns: at most 256 tiles that have all wrong elements, at
 /// least four each. Half of the elements in the tiles are wrong, and some of D are in none. The fewest tiles first, of as
-/// many the squares, then those of powers of two, then the least.
+/// many those with the fewest elements, of the same ones the squares, then those of powers of two, then the least.
 std::vector<WrongTiles> wrong_tiles(const products::MatmulShape& shape, const std::function<bool(std::size_t)>& is_wrong);
 /// Of those the first that have hardly more elements than need be; `all` is not empty.
 const WrongTiles& narrowest(const std::vector<WrongTiles>& all);
