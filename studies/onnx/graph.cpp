@@ -13,6 +13,7 @@
 #include "emu/error.hpp"
 #include "emu/stop.hpp"
 #include "emu/visible.hpp"
+#include "studies/onnx/left_out.hpp"
 #include "studies/onnx/operators.hpp"
 #include "tensors/elements.hpp"
 #include "tensors/memory_limit.hpp"
@@ -62,7 +63,7 @@ class Graph {
     } catch (const Error& error) {
       fail(error.what());
     }
-    OnnxValues out{.tensors = std::move(tensors_), .remarks = remarks()};
+    OnnxValues out{.tensors = std::move(tensors_), .remarks = left_out_.remarks(file_)};
     std::string nothing = "gives no numbers";
     for (const std::string& remark : out.remarks) nothing += "; " + remark;
     if (out.tensors.empty()) fail(nothing);
@@ -70,10 +71,6 @@ class Graph {
   }
 
  private:
-  struct LeftOut {
-    std::string node, why;
-  };
-
   [[noreturn]] void fail(const std::string& why) const { throw Error(emu::visible(file_ + ": " + why)); }
 
   /// A value by its name, here or around; null where the function is not given it, nothing where there is none. Initializers
@@ -83,7 +80,7 @@ class Graph {
       if (const auto found = scope->values.find(name); found != scope->values.end()) return found->second;
       if (const auto found = scope->constants.find(name); found != scope->constants.end())
         return std::make_shared<const Value>(onnx::value_of(*found->second));
-      if (scope->lost.contains(name)) throw onnx::NotComputed(follows);
+      if (scope->lost.contains(name)) throw onnx::NotComputed(onnx::LeftOut::follows);
     }
     return std::nullopt;
   }
@@ -118,7 +115,7 @@ class Graph {
     }
     for (const std::string& name : graph.sparse) {
       scope.lost.insert(name);
-      left_out_["sparse initializers"].push_back({"'" + name + "'", "are not read"});
+      left_out_.add("sparse initializers", "'" + name + "'", "are not read");
     }
     compute(graph.nodes, scope);
   }
@@ -130,7 +127,7 @@ class Graph {
         compute(node, scope);
       } catch (const onnx::NotComputed& why) {
         scope.lost.insert(node.outputs.begin(), node.outputs.end());
-        left_out_[op_of(node)].push_back({name_of(node), why.what()});
+        left_out_.add(op_of(node), name_of(node), why.what());
       } catch (const Error& error) {
         if (scope.function != nullptr) throw;  // whose call is named
         throw Error(name_of(node) + ": " + error.what());
@@ -146,7 +143,7 @@ class Graph {
       if (name.empty()) continue;
       if (i >= outputs.size() || !outputs[i]) {
         scope.lost.insert(name);
-        lost = i >= outputs.size() ? "output " + std::to_string(i) : lost.empty() ? follows : lost;
+        lost = i >= outputs.size() ? "output " + std::to_string(i) : lost.empty() ? onnx::LeftOut::follows : lost;
         continue;
       }
       if (scope.constants.contains(name) || !scope.values.emplace(name, outputs[i]).second)
@@ -156,7 +153,7 @@ class Graph {
       if (scope.counts && is_wanted && !(node.op == "Constant" && value.count() <= 1))
         count(tensor_of(outputs[i]), name, scope);
     }
-    if (!lost.empty()) left_out_[op_of(node)].push_back({name_of(node), lost});
+    if (!lost.empty()) left_out_.add(op_of(node), name_of(node), lost);
   }
 
   /// Adds a tensor to those of the model.
@@ -183,7 +180,7 @@ class Graph {
       for (const ControlFlow& one : control_flow)
         if (one.name == node.op) return (this->*one.run)(node, inputs, scope);
     const onnx::Operator* const known = node.domain.empty() ? onnx::find_operator(node.op) : nullptr;
-    if (known == nullptr) throw onnx::NotComputed(unknown);
+    if (known == nullptr) throw onnx::NotComputed(onnx::LeftOut::unknown);
     onnx::Call call{node, {}, model_.opset, run_.threads};
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] && inputs[i]->is_sequence() && !known->takes_sequences)
@@ -277,37 +274,13 @@ class Graph {
                             : tensors::over_integers({}, shape, value->dtype, value->wholes, value);
   }
 
-  /// One line for each operator that was not computed, and one for all that follows from these.
-  std::vector<std::string> remarks() const {
-    std::vector<std::string> lines;
-    std::size_t following = 0;
-    for (const auto& [op, nodes] : left_out_) {
-      const auto first = std::ranges::find_if(nodes, [](const LeftOut& one) { return one.why != follows; });
-      const auto own =
-          static_cast<std::size_t>(std::ranges::count_if(nodes, [](const LeftOut& one) { return one.why != follows; }));
-      following += nodes.size() - own;
-      if (own == 0) continue;
-      lines.push_back(emu::visible(file_ + ": not computed: " + op +
-                                   (first->why == unknown ? ", which is not known" : ": " + first->why) + " (" +
-                                   std::to_string(own) + (own == 1 ? " node, " : " nodes, the first ") + first->node + ")"));
-    }
-    if (following != 0)
-      lines.push_back(emu::visible(
-          file_ + ": " + std::to_string(following) +
-          (following == 1 ? " node that follows from these is left out" : " nodes that follow from these are left out")));
-    return lines;
-  }
-
-  static constexpr const char* follows = "follows from what is not computed";
-  static constexpr const char* unknown = "is not known";
-
   const OnnxModel& model_;
   const std::string& file_;
   const OnnxRun& run_;
   std::uint64_t computed_ = 0, prefixes_ = 0;
   tensors::HeldMemory names_{"the names of a model's values"};
   std::vector<tensors::Tensor> tensors_;
-  std::map<std::string, std::vector<LeftOut>> left_out_;  ///< by operator
+  onnx::LeftOut left_out_;
 };
 
 constexpr Graph::ControlFlow Graph::control_flow[] = {{"If", &Graph::branch}};
