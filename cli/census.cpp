@@ -110,10 +110,13 @@ void run(const Census& census, const Arguments& arguments) {
   // What is wrong with options is told before anything of the inputs is.
   check_resume(census.resume, part ? part->folder : census.directory, census.request.inputs);
   if (!part && !census.directory.empty()) reports::check_report_folder(census.directory);
-  if (!part && census.directory.empty())
+  if (!part && census.directory.empty()) {
+    const studies::ValueNodes nodes;
     chosen_rows(census.request.blocks ? studies::blocks_table({}, scaling, config.options)
-                                      : studies::census_table({}, scaling, config.options),
+                                      : studies::census_table({}, scaling, config.options,
+                                                              census.request.model_inputs.empty() ? nullptr : &nodes),
                 census.common);
+  }
   std::vector<std::string> remarks = census.request.remarks();
   const OpenedTensors inputs = opened(census.request);
   const std::vector<tensors::Tensor>& tensors = inputs.tensors;
@@ -121,6 +124,7 @@ void run(const Census& census, const Arguments& arguments) {
   const std::vector<studies::Group> groups = census.request.groups.of(tensors);
   ReportRequest report = report_of(census.request, studies::total_count(tensors));
   report.directory = census.directory, report.arguments = undisturbed(arguments), report.groups = groups;
+  report.nodes = inputs.nodes;
   report.resume = census.resume;
   if (census.request.blocks) {
     remarks.insert(remarks.end(), inputs.left_out.begin(), inputs.left_out.end());
@@ -134,7 +138,7 @@ void run(const Census& census, const Arguments& arguments) {
   if (census.directory.empty()) {
     const auto rows =
         studies::with_groups(studies::census_all(tensors, scaling, config, progress.callback()), groups, tensors.size());
-    const reports::Table table = studies::census_table(rows, scaling, config.options);
+    const reports::Table table = studies::census_table(rows, scaling, config.options, inputs.nodes.get());
     if (tensors.size() > few_tensors && rendering_of(census.common) == Rendering::text)
       return print(census_lines(studies::with_groups(tensors, groups), rows, table, census.common));
     print(table, census.common, 2);

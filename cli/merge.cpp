@@ -112,10 +112,12 @@ int run(const Merge& merge) {
   if (is_sweep) {
     const auto request = request_of<studies::SweepRequest>(head, names.front());
     report = report_of(request), config = request.config(), report.groups = request.groups.of(tensors);
+    if (!request.model_inputs.empty()) report.nodes = head.all->nodes;
   } else {
     census = request_of<studies::CensusRequest>(head, names.front());
     report = report_of(census, studies::total_count(tensors)), config = census.config();
     report.groups = census.groups.of(tensors);
+    if (!census.model_inputs.empty()) report.nodes = head.all->nodes;
   }
   report.directory = merge.directory;
   report.remarks = head.remarks;

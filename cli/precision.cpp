@@ -32,12 +32,12 @@
 
 namespace ulpscope::cli {
 OpenedTensors opened(const studies::PrecisionRequest& request) {
-  tensors::Inputs inputs = request.open();
+  studies::PrecisionInputs inputs = request.open();
   std::vector<std::string> left_out = tensors::left_out(inputs);
   for (const std::string& line : left_out) remark(emu::visible(line));
   if (const auto codes = studies::codes_under_scales(request.inputs, inputs, request.reading.options()).codes; !codes.empty())
     remark(studies::codes_counted(codes));
-  return {std::move(inputs.kept), std::move(left_out)};
+  return {std::move(inputs.kept), std::move(left_out), std::move(inputs.nodes)};
 }
 
 std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, const tensors::OpenOptions& options) {
@@ -221,7 +221,7 @@ void write_part(const PartPlace& place, const ReportRequest& report, const PartW
                          .arguments = undivided(report.arguments),
                          .remarks = report.remarks,
                          .all = std::make_shared<studies::PartTensors>(
-                             studies::PartTensors{tensors, studies::samples_of(tensors, config.threads)}),
+                             studies::PartTensors{tensors, studies::samples_of(tensors, config.threads), report.nodes}),
                          .pieces = {}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
     if (ranges[i].count != 0) head.pieces.push_back({i, ranges[i]});
@@ -324,10 +324,11 @@ void write_block_report(const ReportRequest& report, const studies::CensusReques
 
 void write_precision_report(const ReportRequest& request, const EachResult& each, const studies::CensusConfig& config) {
   std::map<std::string, std::string> csv;  // by table
-  studies::CensusReport report({request.scaling, config.options}, request.groups, [&](const reports::Table& rows) {
-    std::string& text = csv[rows.name];
-    text += text.empty() ? reports::to_csv(rows) : reports::csv_rows(rows);
-  });
+  studies::CensusReport report({request.scaling, config.options, request.nodes}, request.groups,
+                               [&](const reports::Table& rows) {
+                                 std::string& text = csv[rows.name];
+                                 text += text.empty() ? reports::to_csv(rows) : reports::csv_rows(rows);
+                               });
   std::optional<reports::ReportFolder> folder;
   if (request.sweep_table) {
     // The rows of all scales are written while tensors are measured: they are too many to be held.

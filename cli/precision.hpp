@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,10 +24,11 @@ namespace ulpscope::cli {
 
 using studies::Progress;
 
-/// The tensors of a request, and what it leaves out, in words, which is said on standard error.
+/// The tensors of a request, what it leaves out, in words, which is said on standard error, and the nodes of its models.
 struct OpenedTensors {
   std::vector<tensors::Tensor> tensors;
   std::vector<std::string> left_out;
+  std::shared_ptr<const studies::ValueNodes> nodes;
 };
 OpenedTensors opened(const studies::PrecisionRequest& request);
 
@@ -44,6 +46,7 @@ struct ReportRequest {
   bool resume;                         ///< keep what is measured until it is written, and go on with what is kept
   bool blocks;                         ///< of the blocks of tensors, instead of their elements
   std::vector<std::string> remarks;    ///< what a report of blocks says of the inputs
+  std::shared_ptr<const studies::ValueNodes> nodes;  ///< of models that are computed; null where none is
 };
 
 /// What a report of these tensors measures.

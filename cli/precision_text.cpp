@@ -104,14 +104,14 @@ std::string heading(const Lines& lines, const std::vector<std::size_t>& rows, st
 }
 
 std::vector<std::string> columns_of_csv(const Lines& lines) {
-  std::vector<std::string> columns{"sqnr_db",       "max_rel_error", "mean_rel_error", "max_abs_error",
-                                   "max_abs_input", "min_abs_input", "count"};
+  std::vector<std::string> columns{"operator",      "sqnr_db",       "max_rel_error", "mean_rel_error",
+                                   "max_abs_error", "max_abs_input", "min_abs_input", "count"};
   for (const char* const rare : {"nan", "infinite"}) {
     const Outcome outcome = std::string(rare) == "nan" ? Outcome::nan : Outcome::infinite;
     const auto has = [&](const Line& line) { return line.sums->of(outcome) != 0; };
     if (std::any_of(lines.lines.begin(), lines.lines.end(), has)) columns.emplace_back(rare);
   }
-  columns.insert(columns.end(), {"rounding", "policy", "scale"});
+  columns.insert(columns.end(), {"rounding", "policy", "scale", "node"});
   return columns;
 }
 

@@ -87,11 +87,13 @@ void run(const Sweep& sweep, const Arguments& arguments) {
   if (!part && !sweep.directory.empty()) reports::check_report_folder(sweep.directory);
   if (sweep.directory.empty() && sweep.figure.empty())
     chosen_rows(sweep.best ? studies::loss_scale_table({}) : studies::sweep_table({}, config.options), sweep.common);
-  const std::vector<tensors::Tensor> tensors = opened(sweep.request).tensors;
+  const OpenedTensors inputs = opened(sweep.request);
+  const std::vector<tensors::Tensor>& tensors = inputs.tensors;
   const std::vector<studies::Group> groups = sweep.request.groups.of(tensors);
   ProgressLine progress;
   ReportRequest report = report_of(sweep.request);
   report.directory = sweep.directory, report.arguments = undisturbed(arguments), report.groups = groups;
+  report.nodes = inputs.nodes;
   report.resume = sweep.resume;
   const PartWork work{"sweep", requests::words_of(sweep.request)};
   if (part) return write_part(*part, report, work, tensors, config, progress.callback());

@@ -236,13 +236,20 @@ std::vector<reports::Cell> statistic_cells(const ErrorSums& sums) {
   return cells;
 }
 
-reports::Table census_table(const std::vector<CensusRow>& rows, const Scaling& scaling, const emu::RoundingOptions& options) {
+reports::Table census_table(const std::vector<CensusRow>& rows, const Scaling& scaling, const emu::RoundingOptions& options,
+                            const ValueNodes* nodes) {
   reports::Table table{"census", {"tensor", "format", "rounding", "policy", "scale"}, {}};
   for (const std::string& column : statistic_columns()) table.columns.push_back(column);
+  if (nodes != nullptr) table.columns.insert(table.columns.end(), {"operator", "node"});
   for (const CensusRow& row : rows) {
     std::vector<reports::Cell> cells{row.tensor, emu::format_name(row.format), std::string(emu::name_of(options.rounding)),
                                      std::string(emu::name_of(options.policy)), scaling.word};
     for (reports::Cell& cell : statistic_cells(row.sums)) cells.push_back(std::move(cell));
+    if (nodes != nullptr) {
+      const auto found = nodes->find(row.tensor);
+      const ValueNode node = found == nodes->end() ? ValueNode{} : found->second;
+      cells.insert(cells.end(), {node.op, node.name});
+    }
     table.rows.push_back(std::move(cells));
   }
   return table;

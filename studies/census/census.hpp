@@ -12,6 +12,7 @@
 #include "studies/census/error_sums.hpp"
 #include "studies/census/partial_sums.hpp"
 #include "studies/census/scaling.hpp"
+#include "studies/onnx/value_nodes.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
@@ -85,7 +86,8 @@ std::vector<std::string> statistic_columns();
 /// Their cells. Where a finite input became infinite or NaN the errors are inf; a statistic over nothing is nan.
 std::vector<reports::Cell> statistic_cells(const ErrorSums& sums);
 
-/// census.csv.
-reports::Table census_table(const std::vector<CensusRow>& rows, const Scaling& scaling, const emu::RoundingOptions& options);
+/// census.csv; with columns for the `nodes` of models, where it is given these.
+reports::Table census_table(const std::vector<CensusRow>& rows, const Scaling& scaling, const emu::RoundingOptions& options,
+                            const ValueNodes* nodes = nullptr);
 
 }  // namespace ulpscope::studies

@@ -92,7 +92,7 @@ Severity severity(const ErrorSums& sums, emu::Format format) {
   return threshold == nullptr ? Severity::good : threshold->severity;
 }
 
-reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor) {
+reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor, const std::string& cause) {
   const Threshold* const decided = exceeded(row.sums);
   const Threshold& threshold = decided == nullptr ? thresholds.back() : *decided;
   reports::Finding finding{.what = std::string(emu::name_of(threshold.outcome)) + "%",
@@ -101,7 +101,7 @@ reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const 
                            .threshold = threshold.percent,
                            .source = threshold.source,
                            .severity = severity(row.sums, row.format),
-                           .sentence = sentence_of(row, scaling, tensor)};
+                           .sentence = sentence_of(row, scaling, tensor) + (cause.empty() ? "" : " ") + cause};
   if (const std::uint64_t nonfinite = not_held(row.sums, row.format); nonfinite != 0) {
     finding.what = "nonfinite%";
     finding.value = 100 * static_cast<double>(nonfinite) / static_cast<double>(row.sums.count());

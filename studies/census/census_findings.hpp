@@ -34,8 +34,9 @@ std::string lost_words(const ErrorSums& sums, emu::Format format);
 reports::Severity severity(const ErrorSums& sums, emu::Format format);
 
 /// What decided the severity of a row: the share, its threshold, and where that comes from. `tensor` is how the sentence calls
-/// it.
-reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor);
+/// it; `cause`, if any, are sentences that follow it.
+reports::Finding finding_of(const CensusRow& row, const Scaling& scaling, const std::string& tensor,
+                            const std::string& cause = {});
 
 /// The scale to use: what is lost there.
 reports::Finding finding_of(const Advice& advice);

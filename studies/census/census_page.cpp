@@ -9,6 +9,7 @@
 #include "emu/names.hpp"
 #include "studies/census/census_figures.hpp"
 #include "studies/census/judged_tensors.hpp"
+#include "studies/census/node_causes.hpp"
 
 namespace ulpscope::studies {
 namespace {
@@ -99,6 +100,7 @@ class CensusPage {
     reports::Table table{"pairs", {"tensor", "format", "lost as given, %"}, {}};
     if (tensors_.swept()) table.columns.insert(table.columns.end(), {"best scale", "lost there, %", "subnormal there, %"});
     if (!tensors_.swept()) table.columns.emplace_back("subnormal, %");
+    if (config_.nodes) table.columns.emplace_back("given by");
     for (std::size_t i = 0; i < results_.size(); ++i)
       for (const Judged& judged : judged_[i]) {
         if (judged.fate != fate) continue;
@@ -109,6 +111,10 @@ class CensusPage {
           row.emplace_back(lost_percent(judged.sums(), judged.row->format));
         }
         row.emplace_back(percent_of(judged.sums(), Outcome::subnormal));
+        if (config_.nodes) {
+          const auto node = config_.nodes->find(results_[i].tensor.label);
+          row.emplace_back(node == config_.nodes->end() ? std::string() : node_words(node->second));
+        }
         table.rows.push_back(std::move(row));
       }
     if (table.rows.empty()) return {};
@@ -145,7 +151,7 @@ class CensusPage {
     section.blocks.emplace_back(reports::FindingList{std::move(findings)});
     section.blocks.emplace_back(histogram_of(found, with_files ? id + "_exponents" : std::string()));
     if (!found.sweep.empty()) section.blocks.emplace_back(window_of(found, with_files ? id + "_scales" : std::string()));
-    section.blocks.emplace_back(census_table(found.census, config_.scaling, config_.options));
+    section.blocks.emplace_back(census_table(found.census, config_.scaling, config_.options, config_.nodes.get()));
     return section;
   }
 

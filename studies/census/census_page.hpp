@@ -3,6 +3,8 @@
 // each tensor.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +22,20 @@ struct TensorResults {
   std::vector<CensusRow> census;  ///< a row each format
   std::vector<SweepRow> sweep;    ///< may be empty: then no scale is advised
   ExponentCounts exponents;       ///< where its elements are
+  std::vector<std::string> causes = {};  ///< for each row of `census`, as NodeCauses has them; none where it was not asked
+
+  /// That of one of the rows of `census`.
+  std::string cause_of(const CensusRow& row) const {
+    const auto at = static_cast<std::size_t>(&row - census.data());
+    return at < causes.size() ? causes[at] : std::string();
+  }
 };
 
 /// What the page says of how the census was taken.
 struct CensusPageConfig {
   Scaling scaling;               ///< the scale rule
   emu::RoundingOptions options;  ///< the rounding
+  std::shared_ptr<const ValueNodes> nodes = nullptr;  ///< of models that are computed; null where none is
 };
 
 /// Without the command that reproduces it.

@@ -14,7 +14,7 @@ std::vector<reports::Finding> findings_of(const TensorResults& results, const st
                                           const std::vector<Advice>& scales, const Scaling& scaling) {
   std::vector<reports::Finding> findings;
   for (const Judged& of_format : judged) {
-    findings.push_back(finding_of(*of_format.row, scaling, results.tensor.label));
+    findings.push_back(finding_of(*of_format.row, scaling, results.tensor.label, results.cause_of(*of_format.row)));
     const auto scale = std::ranges::find(scales, of_format.row->format, &Advice::format);
     if (of_format.fate != TensorFate::fits && scale != scales.end()) findings.push_back(finding_of(*scale));
   }
@@ -24,19 +24,24 @@ std::vector<reports::Finding> findings_of(const TensorResults& results, const st
 }  // namespace
 
 CensusReport::CensusReport(CensusPageConfig config, const std::vector<Group>& groups, TakeRows take)
-    : config_(std::move(config)), groups_(groups), rows_of_groups_(groups), take_(std::move(take)) {
+    : config_(std::move(config)),
+      causes_(config_.nodes, config_.scaling, config_.options),
+      groups_(groups),
+      rows_of_groups_(groups),
+      take_(std::move(take)) {
   give({}, {}, {});
 }
 
 void CensusReport::give(const TensorResults& results, const std::vector<Advice>& scales,
                         const std::vector<reports::Finding>& findings) const {
-  take_(census_table(results.census, config_.scaling, config_.options));
+  take_(census_table(results.census, config_.scaling, config_.options, config_.nodes.get()));
   take_(exponent_table(results.tensor.label, results.exponents));
   take_(loss_scale_table(scales));
   take_(reports::findings_table(findings));
 }
 
 void CensusReport::add(TensorResults results) {
+  results.causes = causes_.of(results.census);
   const std::vector<Judged> judged = judge(results.census, results.sweep);
   const std::vector<Advice> scales = advise(results.sweep);
   give(results, scales, findings_of(results, judged, scales, config_.scaling));

@@ -14,6 +14,7 @@
 #include "studies/census/census_page.hpp"
 #include "studies/census/groups.hpp"
 #include "studies/census/judged_tensors.hpp"
+#include "studies/census/node_causes.hpp"
 
 namespace ulpscope::studies {
 
@@ -48,6 +49,7 @@ class CensusReport {
   void keep(const Badness& badness, TensorResults results);
 
   CensusPageConfig config_;
+  NodeCauses causes_;
   std::vector<Group> groups_;
   GroupRows rows_of_groups_;
   TakeRows take_;

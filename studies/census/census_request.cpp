@@ -13,19 +13,22 @@
 #include "studies/census/block_findings.hpp"
 #include "studies/census/block_statistics.hpp"
 #include "studies/census/census_findings.hpp"
+#include "studies/census/node_causes.hpp"
 #include "studies/onnx/graph.hpp"
 
 namespace ulpscope::studies {
 
-tensors::Inputs PrecisionRequest::open() const {
+PrecisionInputs PrecisionRequest::open() const {
   tensors::OpenOptions options = reading.options();
   std::vector<std::string> remarks;
+  ValueNodes nodes;
   bool has_model = false;
   if (!model_inputs.empty()) {
     const OnnxRun run{.inputs = model_inputs_of(model_inputs, options), .threads = threads, .integers = integers};
-    options.onnx = [&remarks, &has_model, run](const tensors::FileBytes& file) {
+    options.onnx = [&remarks, &nodes, &has_model, run](const tensors::FileBytes& file) {
       OnnxValues values = onnx_values(file, run);
       has_model = true;
+      nodes.merge(values.nodes);
       remarks.insert(remarks.end(), values.remarks.begin(), values.remarks.end());
       return std::move(values.tensors);
     };
@@ -39,11 +42,12 @@ tensors::Inputs PrecisionRequest::open() const {
       throw Error(why);
     }
   };
-  tensors::Inputs opened = opened_numbers();
+  PrecisionInputs opened{opened_numbers()};
   if (!model_inputs.empty() && !has_model)
     throw Error("--inputs " + model_inputs.front() + ": is for a model; none of the files ends in .onnx");
   opened.remarks = std::move(remarks);
   opened.others.clear();  // which nobody asked about
+  if (has_model) opened.nodes = std::make_shared<const ValueNodes>(std::move(nodes));
   return opened;
 }
 
@@ -126,7 +130,7 @@ StudyResult run(const CensusRequest& request, const Progress& progress, const Op
     result.findings = history_findings(rows);
     return result;
   }
-  const tensors::Inputs inputs = request.open();
+  const PrecisionInputs inputs = request.open();
   std::vector<std::string> remarks = request.remarks();
   std::ranges::copy(tensors::left_out(inputs), std::back_inserter(remarks));
   const std::vector<Group> groups = request.groups.of(inputs.kept);
@@ -136,8 +140,11 @@ StudyResult run(const CensusRequest& request, const Progress& progress, const Op
   }
   const auto rows = with_groups(census_all(inputs.kept, scaling, config, progress), groups, inputs.kept.size());
   std::vector<reports::Finding> findings;
-  for (const CensusRow& row : rows) findings.push_back(finding_of(row, scaling, row.tensor));
-  return {.tables = {census_table(rows, scaling, config.options)}, .findings = findings, .remarks = std::move(remarks)};
+  NodeCauses causes(inputs.nodes, scaling, config.options);
+  for (const CensusRow& row : rows) findings.push_back(finding_of(row, scaling, row.tensor, causes.of(row)));
+  return {.tables = {census_table(rows, scaling, config.options, inputs.nodes.get())},
+          .findings = findings,
+          .remarks = std::move(remarks)};
 }
 
 StudyResult run(const SweepRequest& request, const Progress& progress) {

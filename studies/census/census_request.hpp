@@ -2,6 +2,7 @@
 // Census and sweep as people ask for them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@
 #include "tensors/inputs.hpp"
 
 namespace ulpscope::studies {
+
+/// Tensors to work on, and what gives those of models.
+struct PrecisionInputs : tensors::Inputs {
+  std::shared_ptr<const ValueNodes> nodes = nullptr;  ///< null where no model is computed
+};
 
 /// What both have: tensors, formats, a rounding. The members mean what their fields' help says.
 struct PrecisionRequest {
@@ -32,7 +38,7 @@ struct PrecisionRequest {
   ///@}
 
   /// The tensors, and what is left out. @throws ulpscope::Error
-  tensors::Inputs open() const;
+  PrecisionInputs open() const;
 
  protected:
   /// Describes what follows the formats.

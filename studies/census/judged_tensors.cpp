@@ -48,7 +48,8 @@ std::string JudgedTensors::words_of(TensorFate fate) const {
 }
 
 std::string JudgedTensors::sentence(std::size_t tensor, const Judged& judged) const {
-  std::string text = finding_of(*judged.row, config_.scaling, parts_[tensor].leaf).sentence;
+  std::string text =
+      finding_of(*judged.row, config_.scaling, parts_[tensor].leaf, results_[tensor].cause_of(*judged.row)).sentence;
   if (judged.fate == TensorFate::fits || judged.best == nullptr) return text;
   if (not_held(judged.row->sums, judged.row->format) != 0) return text + " No scale mends that.";
   const ErrorSums& sums = judged.best->sums;

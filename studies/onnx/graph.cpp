@@ -63,7 +63,7 @@ class Graph {
     } catch (const Error& error) {
       fail(error.what());
     }
-    OnnxValues out{.tensors = std::move(tensors_), .remarks = left_out_.remarks(file_)};
+    OnnxValues out{.tensors = std::move(tensors_), .nodes = std::move(nodes_), .remarks = left_out_.remarks(file_)};
     std::string nothing = "gives no numbers";
     for (const std::string& remark : out.remarks) nothing += "; " + remark;
     if (out.tensors.empty()) fail(nothing);
@@ -93,11 +93,11 @@ class Graph {
   }
 
   static std::string op_of(const OnnxNode& node) { return (node.domain.empty() ? "" : node.domain + ".") + node.op; }
-  /// How messages name a node.
-  static std::string name_of(const OnnxNode& node) {
-    const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
-    return "node '" + name + "' (" + op_of(node) + ")";
+  static const std::string& own_name(const OnnxNode& node) {
+    return !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
   }
+  /// How messages name a node.
+  static std::string name_of(const OnnxNode& node) { return "node '" + own_name(node) + "' (" + op_of(node) + ")"; }
 
   void take_turn(std::uint64_t nodes) {
     emu::stop_if_asked();
@@ -111,7 +111,7 @@ class Graph {
     take_turn(scope.depth == 0 ? 0 : graph.constants.size() + graph.sparse.size());
     for (const tensors::Tensor& tensor : graph.constants) {
       scope.constants.emplace(tensor.name, &tensor);
-      if (scope.counts) count(tensor, tensor.name, scope);
+      if (scope.counts) count(tensor, tensor.name, {}, scope);
     }
     for (const std::string& name : graph.sparse) {
       scope.lost.insert(name);
@@ -150,17 +150,41 @@ class Graph {
         throw Error("gives '" + name + "', which is there already");
       const Value& value = *outputs[i];
       const bool is_wanted = value.is_real() || (run_.integers && !value.is_sequence());
-      if (scope.counts && is_wanted && !(node.op == "Constant" && value.count() <= 1))
-        count(tensor_of(outputs[i]), name, scope);
+      if (!scope.counts || !is_wanted || (node.op == "Constant" && value.count() <= 1)) continue;
+      count(tensor_of(outputs[i]), name, giving(node, value, scope), scope);
+      labels_.emplace(&value, tensors_.back().label);
     }
     if (!lost.empty()) left_out_.add(op_of(node), name_of(node), lost);
   }
 
+  /// As the tensor of a value will have it.
+  std::string label_of(const std::string& name, const Scope& scope) const {
+    return emu::visible(file_ + ":" + scope.prefix + name);
+  }
+
+  /// A node, and what it takes to give a value.
+  ValueNode giving(const OnnxNode& node, const Value& value, const Scope& here) const {
+    ValueNode out{.op = emu::visible(op_of(node)), .name = emu::visible(own_name(node))};
+    for (const std::string& name : node.inputs)
+      for (const Scope* scope = &here; scope != nullptr; scope = scope->outer) {
+        if (!scope->values.contains(name) && !scope->constants.contains(name)) continue;
+        out.takes.push_back(label_of(name, *scope));
+        break;
+      }
+    // What a node in a branch has given is there under a name of its own.
+    if (const auto same = labels_.find(&value); same != labels_.end()) out.takes.push_back(same->second);
+    return out;
+  }
+
   /// Adds a tensor to those of the model.
-  void count(tensors::Tensor tensor, const std::string& name, const Scope& scope) {
-    names_.grow(prefixes_ += 2 * scope.prefix.size());  // which many may have, however long it is
+  void count(tensors::Tensor tensor, const std::string& name, ValueNode node, const Scope& scope) {
+    // Prefixes and names many values may have, however long they are.
+    texts_ += 2 * scope.prefix.size() + node.op.size() + node.name.size();
+    for (const std::string& taken : node.takes) texts_ += taken.size();
+    names_.grow(texts_);
     tensor.name = scope.prefix + name;
-    tensor.label = file_ + ":" + tensor.name;
+    tensor.label = label_of(name, scope);
+    nodes_.emplace(tensor.label, std::move(node));
     tensors_.push_back(std::move(tensor));
   }
 
@@ -277,9 +301,11 @@ class Graph {
   const OnnxModel& model_;
   const std::string& file_;
   const OnnxRun& run_;
-  std::uint64_t computed_ = 0, prefixes_ = 0;
+  std::uint64_t computed_ = 0, texts_ = 0;
   tensors::HeldMemory names_{"the names of a model's values"};
   std::vector<tensors::Tensor> tensors_;
+  ValueNodes nodes_;
+  std::map<const Value*, std::string> labels_;            ///< of values that tensors_ keep
   onnx::LeftOut left_out_;
 };
 

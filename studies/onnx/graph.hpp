@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "studies/onnx/given.hpp"
+#include "studies/onnx/value_nodes.hpp"
 #include "tensors/readers.hpp"
 #include "tensors/tensor.hpp"
 
@@ -21,6 +22,7 @@ struct OnnxRun {
 /// What a model computes.
 struct OnnxValues {
   std::vector<tensors::Tensor> tensors;  ///< initializers, and each node's outputs, in order
+  ValueNodes nodes;                      ///< what gives each of them
   std::vector<std::string> remarks;      ///< what was not computed, and why: one line for each operator
 };
 

@@ -56,6 +56,21 @@ TensorPart checked_part_of(const PartJson& json, const std::string& label, const
   return part;
 }
 
+/// What gives a tensor, where that is a value of a model.
+void add_node(PartJson& tensor, const ValueNodes& nodes) {
+  const auto found = nodes.find(tensor.at("label").get<std::string>());
+  if (found == nodes.end()) return;
+  tensor["operator"] = found->second.op;
+  tensor["node"] = found->second.name;
+  tensor["takes"] = found->second.takes;
+}
+
+ValueNode node_of(const PartJson& tensor) {
+  return {.op = tensor.at("operator").get<std::string>(),
+          .name = tensor.at("node").get<std::string>(),
+          .takes = tensor.at("takes").get<std::vector<std::string>>()};
+}
+
 std::vector<Piece> pieces_of(const PartJson& json, const std::vector<tensors::Tensor>& tensors) {
   std::vector<Piece> pieces;
   for (const PartJson& of : json) {
@@ -87,6 +102,7 @@ PartWriter::PartWriter(const PartHead& head, Write write) : write_(std::move(wri
   for (std::size_t i = 0; i < head.all->tensors.size(); ++i) {
     PartJson tensor = json_tensor(head.all->tensors[i]);
     tensor["sample"] = head.all->samples[i];
+    if (head.all->nodes) add_node(tensor, *head.all->nodes);
     write_((i == 0 ? "\n" : ",\n") + json_text(tensor));
   }
   PartJson ranges = PartJson::array();
@@ -159,6 +175,7 @@ void PartReader::read_tensors(const PartReader* like) {
     return;
   }
   auto all = std::make_shared<PartTensors>();
+  ValueNodes nodes;
   for (std::string_view rest = *lines; !rest.empty();) {
     const std::size_t end = rest.find('\n');
     const PartJson of = json_of(rest.substr(0, end));
@@ -167,7 +184,9 @@ void PartReader::read_tensors(const PartReader* like) {
     if (!of.contains("sample")) throw Malformed{"does not tell which numbers its input held"};
     all->samples.push_back(of.at("sample").get<std::string>());
     if (!is_sample(all->samples.back())) throw Malformed{"'" + all->samples.back() + "' is no digest of a sample"};
+    if (of.contains("operator")) nodes.emplace(all->tensors.back().label, node_of(of));
   }
+  all->nodes = std::make_shared<const ValueNodes>(std::move(nodes));
   tensor_lines_ = std::move(lines), head_.all = std::move(all);
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "studies/census/tensor_part.hpp"
+#include "studies/onnx/value_nodes.hpp"
 #include "tensors/tensor.hpp"
 
 namespace ulpscope::studies {
@@ -22,6 +23,7 @@ namespace ulpscope::studies {
 struct PartTensors {
   std::vector<tensors::Tensor> tensors;  ///< without their elements
   std::vector<std::string> samples;      ///< of each tensor (sample.hpp)
+  std::shared_ptr<const ValueNodes> nodes = nullptr;  ///< of models that are computed; null, or as read empty, where none is
 };
 
 /// A shard's own of a tensor.

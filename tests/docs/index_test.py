@@ -79,7 +79,8 @@ def explained(root, program):
         out = subprocess.run([program, *words, "--csv"], capture_output=True, text=True, timeout=60).stdout
         return out.splitlines()[0].split(",")
 
-    census = header("census", "normal:0,1:4")
+    census = header("census", str(root / "examples/models/block.onnx"), "--inputs", "hidden=normal:0,1:1x8x16")
+    check("node" in census, f"a census of a model has the columns {census}")
     known = {"tensor", "format", "rounding", "policy", "scale", "count", "ref", "out", "dtype"}  # what was asked, and how much of it
     diff = header("diff", "normal:0,1:4", "normal:0,2:4")
     check(set(census) | set(diff) <= there | known, f"docs/numerics.md lacks {sorted((set(census) | set(diff)) - there - known)}")
