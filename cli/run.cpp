@@ -12,6 +12,7 @@
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
+#include "cli/kept_parts.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
@@ -87,7 +88,7 @@ int run_part(const Run& run, const PartPlace& place, const study_files::StudyTex
     for (const study_files::GridCell& cell : of.cells)
       if (const std::string digest = study_files::digest_of(cell); wanted.contains(digest))
         part.cells.emplace(digest, store.find(cell).value());
-  reports::write_part(place.folder, study_files::to_text(part), {.arguments = arguments});
+  reports::write_part(place.folder, study_files::to_text(part), {.arguments = undisturbed(arguments)});
   store.remove();
   remark_part(place.folder, "`ulpscope merge` makes a report of all parts");
   return done;

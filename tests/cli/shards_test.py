@@ -511,9 +511,9 @@ recipes = ["float32"]
 
     def test_a_shard_that_was_ended_goes_on(self):
         self.done("parts", "run", "study.toml", "--shard", "0/2", "-o", "p")
-        text = (self.path / "parts/p/part.json").read_bytes()
+        files = self.files("parts/p")
         self.done("parts", "run", "study.toml", "--shard", "0/2", "-o", "p", "--resume")
-        self.assertEqual((self.path / "parts/p/part.json").read_bytes(), text)
+        self.assertEqual(self.files("parts/p"), files)
 
     def test_a_shard_that_was_killed_between_its_renames_is_run_again(self):
         part = self.path / "parts/p"
