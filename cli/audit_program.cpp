@@ -3,18 +3,28 @@
 #include "cli/audit_program.hpp"
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "cli/child_program.hpp"
 #include "emu/error.hpp"
+#include "emu/visible.hpp"
+#include "files/read_file.hpp"
+#include "reports/sha256.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 /// What may stand in the words of a program.
 constexpr std::array slots{"{ref}", "{out}", "{ref_codes}", "{out_codes}"};
+
+constexpr std::string_view program_word = "program:";
+
+std::string said_of(const std::string& rule) { return "rule '" + rule + "': "; }
 
 /// One program and its files, for one product.
 class ProgramJudge {
@@ -49,8 +59,27 @@ class ProgramJudge {
 
 }  // namespace
 
+std::optional<std::string> program_of(const std::string& rule) {
+  return rule.starts_with(program_word) ? std::optional(rule.substr(program_word.size())) : std::nullopt;
+}
+
+std::string program_lines(const std::vector<std::string>& rules) {
+  std::string lines;
+  for (const std::string& rule : rules) {
+    const std::optional<std::string> command = program_of(rule);
+    if (!command) continue;
+    std::vector<std::string> words = split_words(*command, said_of(rule));
+    words.front() = verify::path_of_program(words.front());
+    std::error_code ignored;
+    for (const std::string& word : words)
+      if (std::filesystem::is_regular_file(word, ignored))
+        lines += emu::visible(word) + ", sha256 " + reports::sha256(files::read_file(word)) + "\n";
+  }
+  return lines;
+}
+
 verify::Rule program_rule(const std::string& command, double timeout_s) {
-  const std::string word = "program:" + command, said = "rule '" + word + "': ";
+  const std::string word = std::string(program_word) + command, said = said_of(word);
   const ChildProgram program{split_words(command, said), timeout_s};
   if (!program.names("{out}") && !program.names("{out_codes}"))
     throw Error(said + "the program is not given the output; write it like program:./check {ref} {out}");

@@ -15,9 +15,8 @@
 namespace ulpscope::cli {
 namespace {
 
-void fill(std::string& word, const std::string& slot, const std::string& path) {
-  for (std::size_t at = 0; (at = word.find(slot, at)) != std::string::npos; at += path.size())
-    word.replace(at, slot.size(), path);
+void replace(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
 }
 
 template <class T>
@@ -49,13 +48,14 @@ bool ChildProgram::names(std::string_view slot) const {
 verify::ChildEnd ChildProgram::run(const std::map<std::string, std::string>& files, const ScratchFolder& folder) const {
   std::vector<std::string> filled = words;
   for (std::string& word : filled)
-    for (const auto& [slot, path] : files) fill(word, slot, path);
-  const verify::ChildEnd end = verify::run_child(filled, timeout_s, {}, folder.path());
+    for (const auto& [slot, path] : files) replace(word, slot, path);
+  verify::ChildEnd end = verify::run_child(filled, timeout_s, {}, folder.path());
   if (end.interrupted_by != 0) {
     folder.remove();
     ::signal(end.interrupted_by, SIG_DFL);
     ::raise(end.interrupted_by);
   }
+  for (const auto& [slot, path] : files) replace(end.last_line, path, slot);
   return end;
 }
 

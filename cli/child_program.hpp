@@ -25,6 +25,7 @@ struct ChildProgram {
 
   /// Runs it, in a process group of its own, without input. `files`: what stands in the place of each slot. Where this process
   /// is interrupted meanwhile, the folder of the files is removed and the signal raised again; where it is killed, its files.
+  /// In what it printed last, files have the names of their slots: others would differ each time.
   verify::ChildEnd run(const std::map<std::string, std::string>& files, const ScratchFolder& folder) const;
 
   /// How it ended, and the last line that it printed; `accepted`: what else there would be to say of an exit code.

@@ -41,7 +41,7 @@ void add_engines(Command& app, int& exit_code);
 void add_probe(Command& app, int& exit_code);
 void add_devices(Command& app, int& exit_code);
 void add_matmul(Command& app, int& exit_code);
-void add_audit(Command& app, int& exit_code);
+void add_audit(Command& app, const Arguments& arguments, int& exit_code);
 void add_accumulation(Command& app, const Arguments& arguments, int& exit_code);
 void add_generate(Command& app, int& exit_code);
 void add_evidence(Command& app, const Arguments& arguments, int& exit_code);

@@ -91,7 +91,7 @@ void KeptParts::remove() {
 studies::OpenKeptRows KeptStudy::open() {
   if (!resume_) return {};
   return [this](const std::vector<tensors::Tensor>& tensors, std::size_t rows) {
-    kept_ = std::make_unique<KeptParts>(output_, request_lines(reproducing(arguments_), tensors, threads_), rows);
+    kept_ = std::make_unique<KeptParts>(output_, request_lines(reproducing(arguments_), tensors, threads_) + more_, rows);
     return kept_->rows();
   };
 }

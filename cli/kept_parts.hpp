@@ -61,9 +61,9 @@ class KeptParts {
 /// What a study keeps beside what is written of it, once it has opened its tensors.
 class KeptStudy {
  public:
-  /// Of work of this command line for `output`; without `resume` nothing is kept.
-  KeptStudy(bool resume, std::string output, const std::vector<std::string>& arguments, int threads)
-      : resume_(resume), output_(std::move(output)), arguments_(arguments), threads_(threads) {}
+  /// Of work of this command line for `output`, and of what else it depends on, in lines; without `resume` nothing is kept.
+  KeptStudy(bool resume, std::string output, const std::vector<std::string>& arguments, int threads, std::string more = {})
+      : resume_(resume), output_(std::move(output)), arguments_(arguments), threads_(threads), more_(std::move(more)) {}
 
   /// For the study, which this outlives; empty where nothing is kept.
   studies::OpenKeptRows open();
@@ -76,7 +76,8 @@ class KeptStudy {
   bool resume_;
   std::string output_;
   std::vector<std::string> arguments_;
-  int threads_;  ///< that samples of the tensors are read on
+  int threads_;       ///< that samples of the tensors are read on
+  std::string more_;  ///< lines
   std::unique_ptr<KeptParts> kept_;
 };
 

@@ -198,7 +198,7 @@ std::vector<Entry> all_commands(const std::vector<std::string>& arguments, int& 
           {"checks", "verify", by_words(cli::add_verify)},
           {"checks", "explain", by_code(cli::add_explain)},
           {"checks", "invariance", by_words(cli::add_invariance)},
-          {"checks", "audit", by_code(cli::add_audit)},
+          {"checks", "audit", by_words(cli::add_audit)},
           {"checks", "generate", by_code(cli::add_generate)},
           {"checks", "conform", by_code(cli::add_conform)},
           {"checks", "ledger", by_code(cli::add_ledger)},

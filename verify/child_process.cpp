@@ -45,21 +45,6 @@ void make_pipe(Descriptor& reading, Descriptor& writing) {
   writing = beyond_standard(ends[1], "no pipe");
 }
 
-/// The path of a program, looked for as execvp(3) does; empty where there is none.
-std::string found(const std::string& word) {
-  if (word.find('/') != std::string::npos) return word;
-  const char* const path = std::getenv("PATH");
-  std::string_view folders = path == nullptr ? "/bin:/usr/bin" : path;
-  for (;;) {
-    const std::size_t end = folders.find(':');
-    const std::string_view folder = folders.substr(0, end);
-    std::string file = (folder.empty() ? std::string(".") : std::string(folder)) + "/" + word;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-    if (end == folders.npos) return {};
-    folders.remove_prefix(end + 1);
-  }
-}
-
 /// How long to wait, for poll(2).
 int left_ms(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -126,6 +111,20 @@ void Descriptor::close() noexcept {
   value_ = -1;
 }
 
+std::string path_of_program(const std::string& word) {
+  if (word.find('/') != std::string::npos) return word;
+  const char* const path = std::getenv("PATH");
+  std::string_view folders = path == nullptr ? "/bin:/usr/bin" : path;
+  for (;;) {
+    const std::size_t end = folders.find(':');
+    const std::string_view folder = folders.substr(0, end);
+    std::string file = (folder.empty() ? std::string(".") : std::string(folder)) + "/" + word;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+    if (end == folders.npos) return {};
+    folders.remove_prefix(end + 1);
+  }
+}
+
 Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std::string& log, const std::string& folder) {
   std::string command = "the program";
   for (const std::string& word : words) command += " " + word;
@@ -151,7 +150,7 @@ Child::Child(const std::vector<std::string>& words, ChildPipes pipes, const std:
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  const std::string path = found(words[0]);
+  const std::string path = path_of_program(words[0]);
   keeper_ = detail::start_keeper({.program = path.c_str(),
                                   .words = arguments.data(),
                                   .environment = environ,

@@ -81,6 +81,9 @@ class Child {
   std::optional<ChildEnd> known_;
 };
 
+/// Where a program lies, looked for as execvp(3) does; empty where there is none.
+std::string path_of_program(const std::string& word);
+
 /// Bytes.
 inline constexpr std::uint64_t largest_child_file = std::uint64_t{1} << 36;
 

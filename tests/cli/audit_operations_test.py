@@ -114,7 +114,7 @@ class AuditOfOperations(unittest.TestCase):
                 self.run_program(*words)
                 if name == "matmul":
                     continue
-                own = {"rule", "timeout"} | ({"trials"} if name in MEASURED else set())
+                own = {"rule", "timeout", "resume"} | ({"trials"} if name in MEASURED else set())
                 self.assertEqual(options_of("audit", name), options_of("verify", name) - NOT_OF_AN_OUTPUT | own)
                 table = self.audit(*words[1:], "--rule", "bitwise")
                 by_rule = {rule: [row for row in table if row["rule"] == rule] for rule in ("bound", "bitwise")}

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "emu/math.hpp"
 #include "emu/visible.hpp"
 #include "verify/audit/audit_trials.hpp"
+#include "verify/audit/kept_audit.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -47,12 +50,12 @@ AuditedMutant audited(const Judges& judges, Mutant mutant) {
   return audited;
 }
 
-void count_alarm(FalseAlarms& alarms, const RuleVerdict& verdict, const std::string& trial) {
+void count_alarm(FalseAlarms& alarms, const RuleVerdict& verdict, const std::function<std::string()>& trial) {
   ++alarms.trials;
   if (!verdict.broken.empty()) {
     ++alarms.broken;
   } else if (!verdict.passes && alarms.alarms++ == 0) {
-    alarms.first = trial;
+    alarms.first = trial();
   }
 }
 
@@ -130,7 +133,12 @@ std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantName
 
 AuditResult asked(const AuditPlan& plan) {
   const Judges judges(plan);
-  AuditResult result{.rules = {}, .correct = judges.all(plan.correct), .mutants = {}, .false_alarms = {}, .kinds = plan.kinds};
+  const KeptOutputs kept(plan);
+  AuditResult result{.rules = {},
+                     .correct = kept.verdicts(0, [&] { return judges.all(plan.correct); }),
+                     .mutants = {},
+                     .false_alarms = {},
+                     .kinds = plan.kinds};
   for (const Rule& rule : plan.rules) result.rules.push_back(emu::visible(rule.word));
   result.false_alarms.resize(plan.rules.size());
   result.bound_is_vacuous = judges.beyond_bound(std::vector<double>(plan.correct.size())) == false;
@@ -138,17 +146,37 @@ AuditResult asked(const AuditPlan& plan) {
   std::uint64_t done = 0;
   const std::uint64_t total = outputs_of(plan);
   const auto step = [&] {
-    if (plan.progress) plan.progress(++done, total);
+    ++done;
+    if (plan.progress) plan.progress(done, total);
   };
   for (std::size_t kind = 0; kind < plan.kinds.size(); ++kind)
     for (const double severity : plan.kinds[kind]->severities)
-      result.mutants.push_back(audited(judges, plan.mutant(kind, severity))), step();
+      result.mutants.push_back(kept.mutant(1 + done, {.kind = plan.kinds[kind].get(), .severity = severity},
+                                           [&] { return audited(judges, plan.mutant(kind, severity)); })),
+          step();
   for (std::size_t i = 0; i < plan.trials; ++i, step()) {
-    const auto [output, word] = plan.trial(i);
-    const std::vector<RuleVerdict> verdicts = judges.all(output);
-    for (std::size_t rule = 0; rule < verdicts.size(); ++rule) count_alarm(result.false_alarms[rule], verdicts[rule], word);
+    std::optional<std::pair<std::vector<double>, std::string>> made;
+    const auto trial = [&]() -> const auto& { return made ? *made : made.emplace(plan.trial(i)); };
+    const std::vector<RuleVerdict> verdicts = kept.verdicts(1 + done, [&] { return judges.all(trial().first); });
+    for (std::size_t rule = 0; rule < verdicts.size(); ++rule)
+      count_alarm(result.false_alarms[rule], verdicts[rule], [&] { return trial().second; });
   }
   return result;
+}
+
+std::vector<tensors::Tensor> tensors_of(const AuditConfig& config) {
+  const products::Product& product = config.product;
+  std::vector<tensors::Tensor> all{product.a.input.tensor, product.b.input.tensor};
+  if (product.c) all.push_back(*product.c);
+  for (const auto& [name, scales] :
+       {std::pair("scales of A", &product.a.scales), std::pair("scales of B", &product.b.scales)}) {
+    if (!*scales) continue;
+    std::vector<float> values = (*scales)->values;
+    values.push_back((*scales)->whole);
+    const std::uint64_t count = values.size();
+    all.push_back(tensors::from_values(name, {count}, std::move(values)));
+  }
+  return all;
 }
 
 AuditResult audit(const AuditConfig& config) {
@@ -168,7 +196,9 @@ AuditResult audit(const AuditConfig& config) {
              const Trial trial = draw_trial(source, engines, i);
              return std::pair(output_of_trial(source, trial, i), trial.word());
            },
-       .progress = config.progress});
+       .progress = config.progress,
+       .inputs = tensors_of(config),
+       .kept = config.kept});
 }
 
 }  // namespace ulpscope::verify

@@ -16,6 +16,8 @@
 
 #include "products/product.hpp"
 #include "reports/table.hpp"
+#include "studies/kept_rows.hpp"
+#include "tensors/tensor.hpp"
 #include "verify/audit/mutants.hpp"
 #include "verify/audit/rules.hpp"
 
@@ -36,7 +38,10 @@ struct AuditConfig {
   std::size_t trials = 0;                                                      ///< correct computations in other orders
   std::optional<Rule> bound = {};                                              ///< what a correct kernel may return, if derived
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< told of outputs judged
+  studies::OpenKeptRows kept = {};                                             ///< of verdicts; empty: none are kept
 };
+/// A, B, C and the scales: what an audit of them is kept for.
+std::vector<tensors::Tensor> tensors_of(const AuditConfig& config);
 
 /// What became of a mutant under a rule.
 enum class Fate : std::uint8_t {
@@ -110,6 +115,8 @@ struct AuditPlan {
   /// One of them, and what it is in words.
   std::function<std::pair<std::vector<double>, std::string>(std::size_t index)> trial = {};
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< told of outputs judged
+  std::vector<tensors::Tensor> inputs = {};                                    ///< what was computed of
+  studies::OpenKeptRows kept = {};                                             ///< of verdicts; empty: none are kept
 };
 /// Asks every rule about every mutant, then about correct computations.
 AuditResult asked(const AuditPlan& plan);

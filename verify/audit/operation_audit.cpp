@@ -41,6 +41,12 @@ OperationAudit resolve(const OperationAuditRequest& request, const ParseRule& pa
   return asked;
 }
 
+std::vector<tensors::Tensor> tensors_of(const OperationAudit& asked) {
+  std::vector<tensors::Tensor> all;
+  for (const CheckInput& input : asked.source->check().inputs) all.push_back(input.tensor);
+  return all;
+}
+
 AuditResult audit(const OperationAudit& asked_for) {
   const OperationSource& source = *asked_for.source;
   const std::vector<OperationMutant> mutants = mutants_of(source);
@@ -61,7 +67,9 @@ AuditResult audit(const OperationAudit& asked_for) {
                                   },
                               .trials = not_measured.empty() ? asked_for.trials : 0,
                               .trial = [&](std::size_t i) { return plain_trial(source, i); },
-                              .progress = asked_for.progress});
+                              .progress = asked_for.progress,
+                              .inputs = tensors_of(asked_for),
+                              .kept = asked_for.kept});
   result.not_measured = not_measured;
   return result;
 }

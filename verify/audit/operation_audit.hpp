@@ -38,7 +38,10 @@ struct OperationAudit {
   std::size_t trials = 0;                                                      ///< correct computations in other orders
   std::optional<Rule> bound = {};                                              ///< what a correct kernel may return
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< told of outputs judged
+  studies::OpenKeptRows kept = {};                                             ///< of verdicts; empty: none are kept
 };
+/// Its inputs: what an audit of them is kept for.
+std::vector<tensors::Tensor> tensors_of(const OperationAudit& asked);
 
 /// Whether an operation can be audited so: not a product, which has an audit of its own, nor cases of `generate`.
 bool has_operation_audit(const CheckOperation& operation);
