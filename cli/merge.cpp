@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `merge`: the report of a census, sweep or study file from the parts that shards of it have written.
+// The command `merge`: the report of a census, sweep, study file or training from the parts that shards of it have written.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "cli/precision.hpp"
 #include "cli/study_report.hpp"
+#include "cli/train_report.hpp"
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "files/read_file.hpp"
@@ -20,6 +21,7 @@
 #include "studies/shards/part_file.hpp"
 #include "study_files/study_part.hpp"
 #include "tensors/is_no_input.hpp"
+#include "training/train/train_part.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -43,11 +45,11 @@ Request request_of(const studies::PartHead& part, const std::string& name) {
   return request;
 }
 
-/// Whether a file begins as a part of a census or sweep, which is not read as a whole.
-bool is_of_tensors(const std::string& name) {
+/// How a file begins: by that it says of what it is a part, and those of tensors and runs are not read as a whole.
+std::string begin_of(const std::string& name) {
   std::string begin(256, '\0');
   begin.resize(files::read_some(files::open_file(name), begin.data(), begin.size(), name));
-  return studies::begins_part(begin);
+  return begin;
 }
 
 /// The text of a part that may be of a study file. @throws ulpscope::Error
@@ -62,7 +64,7 @@ int merge_cells(const Merge& merge, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::string text = part_text(name);
     if (parts.empty() && !study_files::is_study_part(text))
-      throw Error(emu::visible(name + ": is no part of a census or sweep, or of a study file"));
+      throw Error(emu::visible(name + ": is no part of a census or sweep, of a study file, or of a training"));
     parts.push_back(study_files::study_part_of(text, name));
   }
   const study_files::StudyPart all = study_files::merged(std::move(parts), names);
@@ -96,7 +98,9 @@ int run(const Merge& merge) {
   const std::vector<std::string> names = part_files(merge.folders);
   for (const std::string& name : names)
     tensors::check_is_no_input({std::filesystem::path(name).parent_path().string()}, merge.directory);
-  if (!is_of_tensors(names.front())) return merge_cells(merge, names);
+  const std::string begin = begin_of(names.front());
+  if (training::begins_train_part(begin)) return merge_train_parts(names, merge.directory);
+  if (!studies::begins_part(begin)) return merge_cells(merge, names);
   std::vector<studies::PartReader> readers = open_parts(names);
   if (readers.front().head().command == "amax")
     throw Error(emu::visible(names.front() + ": holds magnitudes alone, for `ulpscope census --amax`"));
@@ -146,7 +150,7 @@ int run(const Merge& merge) {
 void add_merge(Command& app, int& exit_code) {
   auto merge = std::make_shared<Merge>();
   Command& command =
-      *app.add_subcommand("merge", "the report of a census, sweep or study file from the parts that its shards have written");
+      *app.add_subcommand("merge", "the report of a census, sweep, study file or training from the parts of its shards");
   command.add_option("PART", merge->folders, "folders that --shard has written, or folders of these")->required();
   command.add_written("-o", merge->directory, "the report, as one undivided run writes it", "DIR")->required();
   command.footer(

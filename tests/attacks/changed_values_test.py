@@ -113,6 +113,15 @@ class ChangedValues(Attack):
         self.write("P0/part.json", sealed(unsealed(text)[:-10]))
         self.assertIn("is no part of a study file: is no JSON", self.refused("merge", "P0", "P1", "-o", "R"))
 
+    def test_parts_of_a_training(self):
+        self.write("t.toml", '[model]\nkind = "layers"\nlayers = [{linear = [2, 1]}]\n[data]\ninputs = "normal:0,1:4x2"\n[loss]\nkind = "sum"\n'
+                             '[optimizer]\nlr = 1e-3\n[run]\nsteps = 2\nseeds = [0, 1]\n')
+        for index in "01":
+            self.run_well("train", "t.toml", "--record", "weights", "--record", "gradients", "--shard", f"{index}/2", "-o", "P" + index)
+        self.keep_parts()
+        self.check(*self.json_at("P0/part.json"), ("merge", "P0", "P1", "-o", "R"), codes=(0, 1))
+        self.other_versions("P1/part.json", "version", "commit")
+
     def test_ledgers(self):
         self.run_well("matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--engine", "exact", "-o", "d.npy")
         self.run_well("ledger", "record", "L", "matmul", "normal:0,1:4x8", "normal:0,1:8x3", "--in", "bf16", "--output", "d.npy", "--keep-output", "--case",

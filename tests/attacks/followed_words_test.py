@@ -93,7 +93,10 @@ class Manifests(Followed):
         self.write("q.toml", '[[study]]\nkind = "breaks"\n')
         self.done("run", "q.toml", "--shard", "0/1", "-o", "P")
         self.done("census", "normal:0,1:8", "--to", "e4m3", "--shard", "0/1", "-o", "C")
-        for part in ("P", "C"):  # nothing is said to be written
+        self.write("t.toml", '[model]\nkind = "layers"\nlayers = [{linear = [2, 1]}]\n[data]\ninputs = "normal:0,1:4x2"\n[loss]\nkind = "sum"\n'
+                             '[run]\nsteps = 2\n')
+        self.done("train", "t.toml", "--shard", "0/1", "-o", "T")
+        for part in ("P", "C", "T"):  # nothing is said to be written
             code, _, err = self.run_here("report", "check", part)
             self.assertEqual((code, err), (0, ""))
 

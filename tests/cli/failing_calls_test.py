@@ -284,6 +284,10 @@ class FailingCalls(unittest.TestCase):
         (self.before / "study.toml").write_text(STUDY)
         self.check("run", "study.toml", "--shard", "0/1", "-o", "part", kept=("part.partial",))
 
+    def test_a_shard_of_a_training(self):
+        (self.before / "tiny.toml").write_text(TINY)
+        self.check(*TRAINING[:4], "--shard", "0/1", "-o", "part", kept=("part.unfinished",))
+
     def test_the_archive_of_the_devices_program(self):
         words = [DEVICES, "all", "--device", "emulated:sm_70", "--instruction", "nothing", "--tests", "1", "--seconds", "1", "-o", "out"]
         phases = 0

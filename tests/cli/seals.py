@@ -14,17 +14,23 @@ def sealed(text):
     return f'{text},\n"sha256": "{hashlib.sha256(text.encode()).hexdigest()}"}}\n'
 
 
+# What a part that is read line by line holds in lines of its own.
+LINES = {"part of a census or sweep": ("tensors", "ranges", "parts"), "part of a training study": ("runs",)}
+
+
 def open_text(value, **how):
-    """An object without the brace that closes it. Parts of tensors are read line by line."""
-    if value.get("ulpscope") != "part of a census or sweep":
+    """An object without the brace that closes it."""
+    kind = value.get("ulpscope")
+    by_line = LINES.get(kind) if isinstance(kind, str) else None
+    if by_line is None:
         return json.dumps(value, **how)[:-1].rstrip("\n")
     compact = {"separators": (",", ":")}
     lines = {name: json.dumps(member, **compact) for name, member in value.items()}
-    for name in ("tensors", "parts"):
-        if isinstance(value.get(name), list):
-            lines[name] = "[\n" + "".join(json.dumps(one, **compact) + ",\n" for one in value[name]).removesuffix(",\n") + "\n]"
-    facts = ",".join(f'"{name}":{text}' for name, text in lines.items() if name not in ("tensors", "ranges", "parts"))
-    rest = ",\n".join(f'"{name}": {lines[name]}' for name in ("tensors", "ranges", "parts") if name in lines)
+    for name in by_line:
+        if name != "ranges" and isinstance(value.get(name), list):
+            lines[name] = "[" + ",".join("\n" + json.dumps(one, **compact) for one in value[name]) + "\n]"
+    facts = ",".join(f'"{name}":{text}' for name, text in lines.items() if name not in by_line)
+    rest = ",\n".join(f'"{name}": {lines[name]}' for name in by_line if name in lines)
     return "{" + facts + ",\n" + rest
 
 

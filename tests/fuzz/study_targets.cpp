@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that need every study: of study files, of the parts that shards write, and of plans and checkpoints of casts.
+// Readers that need every study: of study files, of the parts that shards write (of trainings, too), and of plans and
+// checkpoints of casts.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -22,6 +23,10 @@
 #include "tensors/hadamard.hpp"
 #include "tests/fuzz/read_everything.hpp"
 #include "tests/fuzz/targets.hpp"
+#include "training/train/train_all.hpp"
+#include "training/train/train_page.hpp"
+#include "training/train/train_part.hpp"
+#include "training/train/train_study.hpp"
 
 namespace ulpscope::fuzz {
 
@@ -47,6 +52,29 @@ std::string written_again(std::string_view text, const std::string& name) {
   return again;
 }
 
+training::TrainPart train_part_of(std::string_view text, const std::string& name) {
+  const studies::PartReader::NextLine next_line = lines_of(text);
+  training::TrainPart part = training::read_train_part(next_line, name);
+  part.runs = training::read_train_runs(next_line, name, part);
+  return part;
+}
+
+std::string text_of(const training::TrainPart& part) {
+  std::string text;
+  training::write_train_part(part, [&](std::string_view more) { text += more; });
+  return text;
+}
+
+/// Also the report of all its runs, where none is missing.
+void read_train_text(std::string_view all) {
+  training::TrainPart part = train_part_of(all, "input");
+  const std::string text = text_of(part);
+  if (text_of(train_part_of(text, "again")) != text) std::abort();
+  const training::TrainPart whole = training::merged({std::move(part)}, {"input"});
+  training::train_page(whole.runs, training::parse_train_study(whole.text, whole.study));
+  training::recorded_files(whole.runs);
+}
+
 }  // namespace
 
 void read_study(const std::uint8_t* data, std::size_t size) {
@@ -63,6 +91,10 @@ void read_parts(const std::uint8_t* data, std::size_t size) {
       const std::string cells = to_text(study_files::study_part_of(all, "input"));
       if (to_text(study_files::study_part_of(cells, "again")) != cells) std::abort();
     }
+  } catch (const Error&) {
+  }
+  try {
+    if (training::begins_train_part(all)) read_train_text(all);
   } catch (const Error&) {
   }
   try {

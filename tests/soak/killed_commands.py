@@ -91,12 +91,13 @@ def write_inputs(folder):
 def resumed():
     """Commands that keep what they have: name -> command."""
     many, model = "many.safetensors", "model/3.safetensors"
+    training = ["train", str(ROOT / "studies/training/digits.toml"), "--recipe", "float32,bf16_amp", "--steps", "150"]
     audit = ["--rule", "program:./check {ref} {out}", "--rule", "bound"]
     return {
         "run": Command(["run", "study.toml"], "out", keeps_unasked=True),
         "run of a part": Command(["run", "study.toml", "--shard", "1/2"], "part", keeps_unasked=True),
-        "train": Command(["train", str(ROOT / "studies/training/digits.toml"), "--recipe", "float32,bf16_amp", "--steps", "150"], "out",
-                         keeps_unasked=True),
+        "train": Command(training, "out", keeps_unasked=True),
+        "train of a part": Command([*training, "--shard", "1/2"], "part", keeps_unasked=True),
         "census": Command(["census", many, "--to", "e4m3,e2m1", "--scale", "nvfp4"], "out", many),
         "blocks": Command(["census", many, "--to", "e2m1", "--scale", "nvfp4", "--blocks", "--all-tensors"], "out", many),
         "history": Command(["census", "--history", many, "other.safetensors", "--all-tensors"], "out", many),

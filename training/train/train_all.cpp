@@ -19,11 +19,6 @@ namespace {
 
 constexpr const char* saved_ending = ".safetensors";
 
-/// `fp8_current-0` of a run: its files' name.
-std::string name_of(const std::string& recipe, std::uint64_t seed) {
-  return recipes::name_of(recipe) + "-" + std::to_string(seed);
-}
-
 /// A step of each recipe whose products are zeros: all instructions are chosen, and what is refused is so before hours of
 /// training.
 void rehearse(const TrainStudy& study, const Samples& samples, DeviceProducts& devices) {
@@ -48,8 +43,8 @@ std::string recipe_lines(const std::string& word) {
   return "\n" + recipes::recipe_text(word) + (wider.empty() ? "" : "\n" + recipes::recipe_text(wider));
 }
 
-/// A line for all that a study reads beside its recipes: files that were written to since a run was saved make another run.
-std::string input_lines(const TrainStudy& study, const Samples& samples) {
+/// A line for all that a study reads beside the recipes that it trains under.
+std::string read_lines(const TrainStudy& study, const Samples& samples) {
   const DataSpec& data = study.data;
   std::string text;
   const auto line = [&text](const std::string& of, reports::Sha256& digest) {
@@ -74,42 +69,84 @@ std::string input_lines(const TrainStudy& study, const Samples& samples) {
   return text;
 }
 
+/// Calls `act`, and says of an error about a key where that stands.
+template <class Act>
+auto in_study(const TrainStudy& study, Act act) {
+  try {
+    return act();
+  } catch (const Error& error) {
+    if (const auto placed = with_place(study, error)) throw *placed;
+    throw;
+  }
+}
+
+/// A recipe, as the study names it, and a seed.
+using Asked = std::pair<std::string, std::uint64_t>;
+
+std::vector<Asked> own_runs(const TrainStudy& study, const studies::Shard& shard) {
+  std::vector<Asked> own;
+  std::uint64_t place = 0;
+  for (const std::string& recipe : study.run.recipes)
+    for (const std::uint64_t seed : study.run.seeds)
+      if (place++ % shard.count == shard.index) own.emplace_back(recipe, seed);
+  return own;
+}
+
 }  // namespace
+
+std::string run_name(const std::string& recipe, std::uint64_t seed) {
+  return recipes::name_of(recipe) + "-" + std::to_string(seed);
+}
+
+TrainInputs read_inputs(const TrainStudy& study) {
+  return in_study(study, [&] {
+    TrainInputs inputs{read_samples(study), std::nullopt};
+    if (!study.run.product_times.empty()) inputs.times.emplace(study.run.product_times);
+    return inputs;
+  });
+}
+
+std::string input_lines(const TrainStudy& study, const TrainInputs& inputs) {
+  std::string text = read_lines(study, inputs.samples);
+  for (const std::string& recipe : study.run.recipes) text += recipe_lines(recipe);
+  return text;
+}
 
 std::set<std::string> saved_files(const TrainStudy& study) {
   std::set<std::string> names;
   for (const std::string& recipe : study.run.recipes)
-    for (const std::uint64_t seed : study.run.seeds) names.insert(name_of(recipe, seed) + saved_ending);
+    for (const std::uint64_t seed : study.run.seeds) names.insert(run_name(recipe, seed) + saved_ending);
   return names;
 }
 
-std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& wanted) try {
-  const Samples samples = read_samples(study);
-  const std::uint64_t steps = steps_of(study, samples), all = steps * study.run.recipes.size() * study.run.seeds.size();
-  if (wanted.run.devices != nullptr) rehearse(study, samples, *wanted.run.devices);
-  std::optional<ProductTimes> times;
-  if (!study.run.product_times.empty()) times.emplace(study.run.product_times);
-  const std::string inputs = wanted.saved.empty() ? "" : input_lines(study, samples);
-  std::vector<RunResult> runs;
-  for (const std::string& recipe : study.run.recipes)
-    for (const std::uint64_t seed : study.run.seeds) {
+std::vector<RunResult> train_all(const TrainStudy& study, const TrainInputs& from, const TrainAll& wanted) {
+  return in_study(study, [&] {
+    const std::vector<Asked> own = own_runs(study, wanted.shard);
+    const std::uint64_t steps = steps_of(study, from.samples);
+    if (wanted.run.devices != nullptr) rehearse(study, from.samples, *wanted.run.devices);
+    const std::string read = wanted.saved.empty() ? "" : read_lines(study, from.samples);
+    std::vector<RunResult> runs;
+    for (const auto& [recipe, seed] : own) {
       const std::uint64_t before = steps * runs.size();
+      const std::string name = run_name(recipe, seed);
       RunOptions options = wanted.run;
-      options.times = times ? &*times : nullptr;
-      if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name_of(recipe, seed) + saved_ending;
-      if (!wanted.saved.empty()) options.identity += inputs + recipe_lines(recipe);
+      options.times = from.times ? &*from.times : nullptr;
+      if (!wanted.saved.empty()) options.saved = wanted.saved + "/" + name + saved_ending;
+      if (!wanted.saved.empty()) options.identity += read + recipe_lines(recipe);
       std::uint64_t skipped = 0;
       if (wanted.progress)
         options.progress = [&](const TrainStep& step) {
           skipped += step.skipped ? 1 : 0;
-          wanted.progress({name_of(recipe, seed), before + step.step + 1, all, skipped, step});
+          wanted.progress({name, before + step.step + 1, steps * own.size(), skipped, step});
         };
-      runs.push_back(train(study, samples, recipe, seed, options));
+      runs.push_back(train(study, from.samples, recipe, seed, options));
     }
-  return runs;
-} catch (const Error& error) {
-  if (const auto placed = with_place(study, error)) throw *placed;
-  throw;
+    return runs;
+  });
+}
+
+std::vector<RunResult> train_all(const TrainStudy& study, const TrainAll& options) {
+  return train_all(study, read_inputs(study), options);
 }
 
 std::vector<std::pair<std::string, std::string>> recorded_files(const std::vector<RunResult>& runs) {
@@ -130,7 +167,7 @@ std::vector<std::pair<std::string, std::string>> recorded_files(const std::vecto
       const std::string file = part + "/" + name + ".safetensors";
       files.emplace_back(file, tensors::safetensors_bytes(file, all));
     };
-    const std::string of_run = name_of(run.recipe, run.seed);
+    const std::string of_run = run_name(run.recipe, run.seed);
     for (const RecordedWeights& weights : run.recorded) {
       std::vector<tensors::NamedCodes> all;
       for (std::size_t i = 0; i < weights.values.size(); ++i)

@@ -85,7 +85,7 @@ std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request) {
       DeviceOptions{.instruction = request.instruction, .checked = request.check, .rest_emulated = request.emulate_rest});
 }
 
-std::string identity_of(const TrainRequest& request) {
+std::string option_lines(const TrainRequest& request) {
   TrainRequest asked = request;
   std::string text = "ulpscope " + reports::version() + " " + reports::commit() + "\n";
   for (const requests::Field& field : requests::fields_of(asked)) {
@@ -94,8 +94,10 @@ std::string identity_of(const TrainRequest& request) {
     for (const std::string& word : field.words()) text += " " + word;
     text += "\n";
   }
-  return text + files::read_file_or_own(request.study);
+  return text;
 }
+
+std::string identity_of(const TrainRequest& request) { return option_lines(request) + files::read_file_or_own(request.study); }
 
 studies::StudyResult run(const TrainRequest& request, const studies::Progress& progress) {
   const TrainStudy study = resolve(request);

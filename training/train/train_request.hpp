@@ -43,8 +43,10 @@ std::vector<std::string> remarks_of(const TrainStudy& study);
 /// The devices of the request; null where it names none. @throws ulpscope::Error, gpu::NoDevice where there is no such device
 std::unique_ptr<DeviceProducts> devices_of(const TrainRequest& request);
 
-/// What a request trains, but for the number of threads and which recipes and seeds, by lines: the program's version and
-/// commit, the other options, and the study's text. A saved run goes on under the same one alone. @throws ulpscope::Error
+/// What a request asks beside a study, by lines, but for the number of threads and which recipes and seeds: the program's
+/// version and commit, and the other options.
+std::string option_lines(const TrainRequest& request);
+/// The same, and the study's text. A saved run goes on under the same one alone. @throws ulpscope::Error
 std::string identity_of(const TrainRequest& request);
 
 /// curves.csv, summary.csv, tensors.csv. @throws ulpscope::Error
