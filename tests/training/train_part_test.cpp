@@ -184,6 +184,7 @@ TEST_CASE("a text that is no part is refused", "[training]") {
   refused("\"seeds\":[0,1]", "\"seeds\":[0,-1]", "holds what is no whole number");
   refused("\"seeds\":[0,1]", "\"seeds\":[0,9223372036854775808]", "has a seed that is too large");
   refused("\"seeds\":[0,1]", "\"seeds\":[]", "is of no run");
+  refused("\"recipes\":[\"float32\",\"fp16_amp\"]", "\"recipes\":[]", "is of no run");
   refused("\"recipes\":[\"float32\"", "\"recipes\":[\"../float32\"", "'../float32' is no name of a recipe");
   refused("\"recipes\":[\"float32\"", "\"recipes\":[\"\"", "'' is no name of a recipe");
   refused("\"recipes\":[\"float32\"", "\"recipes\":[\"a\\u0000b\"", "is no name of a recipe");
@@ -192,6 +193,7 @@ TEST_CASE("a text that is no part is refused", "[training]") {
   refused("\"result/steps\":\"", "\"result/steps\":\"0", "are no bits of a number");
   refused("\"result/steps\":\"", "\"result/steps\":\"x", "are no bits of a number");
   refused("\"result/steps\"", "\"result/other\"", "a saved run without result/steps");
+  refused("\"optimum\"", "\"best\"", "a saved run without optimum");
   refused("\n]", "", no_part);
   refused("{\"recipe\"", "\"recipe\"", "is no part of a training study: is no JSON");
   for (std::size_t size = 0; size < text.size() - 1; size += 1 + size / 20) {

@@ -57,7 +57,7 @@ std::vector<double> numbers_of(const std::string& text) {
 PartJson json_of(const RunResult& result) {
   SavedRun saved;
   save_result(result, saved);
-  if (result.optimum) saved.numbers["optimum"] = {*result.optimum};
+  saved.numbers["optimum"] = result.optimum ? std::vector{*result.optimum} : std::vector<double>();
   PartJson numbers = PartJson::object(), formats = PartJson::array();
   for (const auto& [name, values] : saved.numbers) numbers[name] = bits_of(values);
   for (const emu::Format& format : {result.weights_format, result.average_format, result.statistics_format})
@@ -105,8 +105,7 @@ RunResult run_of(const PartJson& line, const TrainPart& head, const TrainStudy& 
   run.statistics_format = format_of(formats.at(2));
   run.parameters = parameters_of(study.model), run.updates.resize(run.parameters.size());
   restore_result(saved, run);
-  if (const auto found = saved.numbers.find("optimum"); found != saved.numbers.end() && found->second.size() == 1)
-    run.optimum = found->second.front();
+  if (const std::vector<double>& optimum = saved.at("optimum"); !optimum.empty()) run.optimum = optimum.front();
   check_run(run, head);
   return run;
 }
