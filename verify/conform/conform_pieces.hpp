@@ -29,17 +29,18 @@ struct PieceQuestion {
   /// of numbers of one sign, so that it is constant between two that it sends to the same code. Otherwise each input is a
   /// piece.
   bool ordered;
-  /// Shrinks a stretch to what is of interest in it; false where nothing is.
-  std::function<bool(Stretch&)> trim;
+  /// The first position of interest in a stretch, or its end.
+  std::function<std::uint64_t(Stretch)> first;
 };
 
 /// Whether the right result is the largest number because the input, rounded, is larger. Of an operation that is not known.
 bool is_saturated(const Computation& right, emu::Code input, emu::Code expected);
 
-/// Calls act(stretch, codes) for pieces that have no input in common, in no order, and together all that is of interest.
+/// Calls act(stretch, codes) for pieces that have no input in common, in ascending order, and together all that is of interest.
 /// codes[c] is what computation c gives for each input of the piece; NaN, infinities, zeros, finite numbers, the signs of them,
 /// and inputs that are saturated and that are not, are in different pieces. Returns for how many inputs the results were
-/// computed: of conversions some tens for each result that they give; never more than three times those of interest.
+/// computed: of conversions some tens for each result that they give; of each 65536 inputs never more than one that
+/// is of no interest.
 std::uint64_t for_each_piece(const PieceQuestion& question, Stretch all,
                              const std::function<void(Stretch, std::span<const emu::Code> codes)>& act);
 
