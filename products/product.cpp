@@ -42,10 +42,18 @@ class Multiplication {
     for (std::size_t i = 0; i < shape_.batch(); ++i)
       for (std::size_t first = 0; first < a_.lines(); first += at_a_time) {
         const std::size_t count = std::min(at_a_time, a_.lines() - first);
-        multiply(engine, i, first, count, std::span(d).subspan(i * shape_.m * shape_.n, shape_.m * shape_.n));
+        multiply(engine, i, first, count, product_.threads, std::span(d).subspan((i * shape_.m + first) * shape_.n));
         if (portions.progress) portions.progress(std::min(count, shape_.m - std::min(first, shape_.m)) * shape_.n);
       }
     return tensors::from_values(engine.word, shape_.d, std::move(d));
+  }
+
+  std::vector<double> row(const ChosenEngine& engine, std::size_t row) const {
+    const std::size_t line = row % shape_.m, block = a_.line_block(), first = line / block * block;
+    std::vector<Float> d(block * shape_.n);
+    multiply(engine, row / shape_.m, first, block, 1, d);
+    const auto begin = d.begin() + static_cast<std::ptrdiff_t>((line - first) * shape_.n);
+    return {begin, begin + static_cast<std::ptrdiff_t>(shape_.n)};
   }
 
   double largest_partial_sum() const {
@@ -80,8 +88,10 @@ class Multiplication {
     return (lines + block - 1) / block * block;
   }
 
-  /// Lines [first, first + count) of the i-th product; zeros that fill up blocks of scales are left out of d.
-  void multiply(const ChosenEngine& engine, std::size_t i, std::size_t first, std::size_t count, std::span<Float> d) const {
+  /// Lines [first, first + count) of the i-th product, the first of which d begins with; zeros that fill up blocks of scales
+  /// are left out of it.
+  void multiply(const ChosenEngine& engine, std::size_t i, std::size_t first, std::size_t count, int threads,
+                std::span<Float> d) const {
     const std::size_t columns = b_.lines(), m = shape_.m, n = shape_.n;
     const std::size_t wanted = std::min(count, m - std::min(first, m));
     std::vector<Float> c(c_.empty() ? 0 : count * columns), filled(count * columns);
@@ -99,7 +109,7 @@ class Multiplication {
                                      .alpha = static_cast<Float>(product_.alpha),
                                      .beta = {},
                                      .out = product_.out,
-                                     .threads = product_.threads};
+                                     .threads = threads};
     if (product_.beta) problem.beta = static_cast<Float>(*product_.beta);
     if (engine.device)
       device_matmul(*engine.device, problem, std::span(filled));
@@ -111,7 +121,7 @@ class Multiplication {
       emu::engine_matmul(problem, filled);
     for (std::size_t row = 0; row < wanted; ++row)
       std::copy_n(filled.begin() + static_cast<std::ptrdiff_t>(row * columns), n,
-                  d.begin() + static_cast<std::ptrdiff_t>((first + row) * n));
+                  d.begin() + static_cast<std::ptrdiff_t>(row * n));
   }
 
   const Product& product_;
@@ -126,9 +136,14 @@ namespace {
 
 bool is_wide(emu::Format format) { return !emu::fits_float(format); }
 
-/// Whether operands and sums take doubles. @throws ulpscope::Error where D does and they do not
+/// Whether operands and sums take doubles.
+bool has_wide_sums(const Product& product) {
+  return is_wide(product.a.rounding.format) || is_wide(product.b.rounding.format) || is_wide(product.acc);
+}
+
+/// The same. @throws ulpscope::Error where D takes doubles and they do not
 bool is_wide(const Product& product) {
-  const bool wide = is_wide(product.a.rounding.format) || is_wide(product.b.rounding.format) || is_wide(product.acc);
+  const bool wide = has_wide_sums(product);
   if (!wide && is_wide(product.out))
     throw Error("out " + emu::format_name(product.out) + ": a sum in " + emu::format_name(product.acc) +
                 " is rounded to a format that float32 holds");
@@ -136,6 +151,11 @@ bool is_wide(const Product& product) {
 }
 
 }  // namespace
+
+Product unrounded(Product product) {
+  product.out = has_wide_sums(product) ? emu::float64 : emu::float32;
+  return product;
+}
 
 LoadedProduct::LoadedProduct(const Product& product) : shape_(matmul_shape(product.a.input, product.b.input)) {
   if (is_wide(product))
@@ -158,6 +178,10 @@ const RoundedElements& LoadedProduct::c() const {
 
 tensors::Tensor LoadedProduct::on(const ChosenEngine& engine, const Portions& portions) const {
   return std::visit([&](const auto& m) { return m->on(engine, portions); }, multiplication_);
+}
+
+std::vector<double> LoadedProduct::row(const ChosenEngine& engine, std::size_t row) const {
+  return std::visit([&](const auto& m) { return m->row(engine, row); }, multiplication_);
 }
 
 double LoadedProduct::largest_partial_sum() const {

@@ -37,6 +37,9 @@ struct Product {
 ChosenEngine engine_of(const Product& product);
 ChosenEngine engine_of(const Product& product, const std::string& engine);
 
+/// The same before the last rounding: D has the format in which it is computed, float32 or float64.
+Product unrounded(Product product);
+
 /// How a product is computed in portions, for progress. It changes no result.
 struct Portions {
   std::function<void(std::uint64_t elements)> progress = {};     ///< told of elements of D that are done
@@ -65,6 +68,9 @@ class LoadedProduct {
 
   /// D, numbers of the product's `out`; its label is the engine's word.
   tensors::Tensor on(const ChosenEngine& engine, const Portions& portions = {}) const;
+
+  /// Row `row` of D, counted over all products, by itself and in one thread.
+  std::vector<double> row(const ChosenEngine& engine, std::size_t row) const;
 
   /// The greatest magnitude, over all elements of D, of the sums of the first 1, 2, .. products in ascending order, from C,
   /// which counts itself, where the chain starts there, and from 0 behind every `promote` products: what an accumulator must

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +31,10 @@ enum class Overflow : std::uint8_t {
 };
 /// Whether `one` is among `some`.
 constexpr bool includes(Overflow some, Overflow one) noexcept { return (static_cast<int>(some) & static_cast<int>(one)) != 0; }
+/// What either has.
+constexpr Overflow operator|(Overflow x, Overflow y) noexcept {
+  return static_cast<Overflow>(static_cast<int>(x) | static_cast<int>(y));
+}
 /// Of a result that a kernel has in [low, high].
 constexpr Overflow overflow_of_interval(double low, double high, double largest) noexcept {
   const bool up = high > largest, down = low < -largest;
@@ -38,6 +44,22 @@ constexpr Overflow overflow_of_interval(double low, double high, double largest)
 /// larger than `grown` times itself. NaN needs terms of both signs that overflow by themselves.
 constexpr Overflow overflow_of_sum(double value, double magnitude, double grown, double largest) noexcept {
   return overflow_of_interval((value - magnitude) / 2 * grown, (value + magnitude) / 2 * grown, largest);
+}
+/// The terms of a sum by their signs, for sums of which `value` and `magnitude` do not tell them: a sum in float64 loses terms
+/// beside those of the other sign that are 2^53 times as large.
+struct SignedTerms {
+  double positive = 0, negative = 0;  ///< sums of magnitudes; infinite where a term is
+  /// Adds a term.
+  void add(double term) noexcept {
+    positive += term > 0 ? term : 0;
+    negative += term < 0 ? -term : 0;
+  }
+};
+/// Of a sum of these terms in any order, whose exact result is `value`. In the place of an infinity there is NaN, where terms
+/// of the other sign, too, are infinite or overflow by themselves.
+inline Overflow overflow_of_sum(double value, const SignedTerms& terms, double grown, double largest) noexcept {
+  const Overflow all = overflow_of_interval(-terms.negative * grown, terms.positive * grown, largest);
+  return std::isfinite(value) ? all : all == Overflow::any ? Overflow::undefined : Overflow::none;
 }
 
 /// One element. Not finite are only `value`, where the exact result is infinite or NaN, and then `magnitude`.
@@ -105,6 +127,9 @@ class Expectation {
   virtual std::string refusal() const = 0;
   /// Whether `output` is right although it is beyond what `expect` allows: another schedule returns it.
   virtual bool admits(std::uint64_t index, double output) const;
+  /// What the engine that is declared itself returns before its last rounding, where its arithmetic may leave its range: that
+  /// is right whatever the bound says. Nothing elsewhere.
+  virtual std::optional<double> of_engine(std::uint64_t index) const;
   /// Whether admits() may take a zero in the place of what is far from zero.
   virtual bool may_admit_zero() const { return false; }
   /// Whether zeros of opposite signs differ.

@@ -179,6 +179,8 @@ void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, co
     counts.unseen_share = std::min(counts.unseen_share, (expected.allowed + expected.radius) / std::fabs(expected.value));
   if (is_wrong(standing)) part.wrong.push_back(index), part.wrong_outputs.push_back(output);
 
+  // Else what is right beside an infinity or a NaN is so by other rules.
+  const bool may_overflow = std::isfinite(expected.value) || expected.may_overflow != Overflow::none;
   WorstElement element{index, standing, output, expected.value, 0, expected.allowed, 0};
   if (std::isfinite(expected.value) && std::isfinite(output)) {
     // What saturates is held to what it becomes.
@@ -195,7 +197,7 @@ void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, co
     counts.max_abs_error = std::max(counts.max_abs_error, std::fabs(error));
     counts.max_of_bound = std::max(counts.max_of_bound, element.of_bound);
     part.exact.add(exact), part.error.add(error);
-  } else if (is_wrong(standing) || (standing == Standing::within && !expectation_.admits(index, output))) {
+  } else if (is_wrong(standing) || (standing == Standing::within && may_overflow && !expectation_.admits(index, output))) {
     // Beyond any distance, be it wrong or what a correct kernel may overflow to.
     element.error_ulp = element.of_bound = counts.max_ulp = infinity;
     if (!is_wrong(standing)) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@
 #include "verify/diagnosis.hpp"
 #include "verify/double_double.hpp"
 #include "verify/float64_sums.hpp"
+#include "verify/line_sizes.hpp"
+#include "verify/operations/kept_rows.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
 #include "verify/operations/random_sums.hpp"
 
@@ -52,7 +55,8 @@ class Matmul final : public Expectation {
         acc_(problem.acc),
         out_(problem.out),
         allowance_(std::move(allowance)),
-        problem_(problem) {
+        problem_(problem),
+        unrounded_(products::unrounded(problem)) {
     if (problem.c) load_c(*problem.c);
     if constexpr (std::is_same_v<Float, float>)
       for (std::size_t i = 0; i < shape_.b_matrices; ++i) panels_.emplace_back(b_.matrix(i, 0, b_.lines()));
@@ -112,7 +116,7 @@ class Matmul final : public Expectation {
     for (std::size_t k = 0; k < k_; ++k)
       sum.add_product(static_cast<double>(at.a.at(at.row, k)) * scale_at(at.scale_a, a_.lines(), k_, at.row, k),
                       static_cast<double>(at.b.at(k, at.column)) * scale_at(at.scale_b, k_, b_.lines(), k, at.column));
-    const double c = c_.empty() ? 0 : static_cast<double>(c_[static_cast<std::size_t>(index)]);
+    const double c = c_at(index);
     const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
     if (whole == 1 && alpha_ == 1 && beta_ == 1) {
       sum.add(c);
@@ -127,11 +131,15 @@ class Matmul final : public Expectation {
 
   bool admits(std::uint64_t index, double output) const override {
     // Wrong elements are many where anything is wrong: what cannot be admitted is left alone.
-    if (std::isnan(output) ? !has_infinities() : !(allowance_.certain > allowance_.relative)) return false;
-    const Place at = place(static_cast<std::size_t>(index));
-    std::vector<double> products(k_);
-    for (std::size_t k = 0; k < k_; ++k) products[k] = product_at(at, at.row, at.column, k);
-    return std::isnan(output) ? may_be_nan(products) : is_rounded_alike(index, products, output);
+    if (std::isnan(output)) return may_leave_range(index) && may_be_nan(index);
+    return allowance_.certain > allowance_.relative && is_rounded_alike(index, output);
+  }
+
+  std::optional<double> of_engine(std::uint64_t index) const override {
+    if (!allowance_.engine || !may_leave_range(index)) return std::nullopt;
+    std::call_once(loading_, [&] { loaded_.emplace(unrounded_); });
+    const auto row = static_cast<std::size_t>(index / shape_.n);
+    return rows_of_engine_.of(row, [&] { return loaded_->row(*allowance_.engine, row); })->at(index % shape_.n);
   }
 
  private:
@@ -160,7 +168,7 @@ class Matmul final : public Expectation {
         sum += product, magnitude += std::fabs(product);
         change += (rounded(a, a_format_) * rounded(b, b_format_) - a * b) * scale;
       }
-      const Expected element = finish(sum, magnitude, c_.empty() ? 0 : static_cast<double>(c_[index]));
+      const Expected element = finish(sum, magnitude, c_at(index));
       const double allowed = element.allowed + emu::power_of_two(emu::spacing_exponent(out, element.value) - 1);
       const double share = alpha_ * change / allowed;
       if (!std::isfinite(share)) continue;  // which tells nothing of numbers
@@ -233,7 +241,7 @@ class Matmul final : public Expectation {
       sum += product, magnitude += std::fabs(product);
     }
     const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
-    Expected kept = finish(sum * whole, magnitude * whole, c_.empty() ? 0 : static_cast<double>(c_[index]));
+    Expected kept = finish(sum * whole, magnitude * whole, c_at(index));
     kept.allowed += kept.radius + lost, kept.radius = 0;
     const Standing standing = judge(*this, index, kept, output, last);
     return standing == Standing::equal || standing == Standing::within;
@@ -273,8 +281,10 @@ class Matmul final : public Expectation {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const std::size_t of_row = (column + i) / shape_.n, of_column = (column + i) % shape_.n;
       const std::size_t from = of_row * columns + of_column;
-      const double c = c_.empty() ? 0 : static_cast<double>(c_[(row + of_row) * shape_.n + of_column]);
-      elements[i] = finish(sums[from] * whole, magnitudes[from] * whole, c);
+      const std::uint64_t index = (row + of_row) * shape_.n + of_column;
+      Expected& element = elements[i] = finish(sums[from] * whole, magnitudes[from] * whole, c_at(index));
+      if (std::isfinite(element.value) && hides_overflow(magnitudes[from] * std::fabs(whole), element.magnitude))
+        element.may_overflow = overflow_of_terms(index, element.value);
     }
   }
 
@@ -286,35 +296,54 @@ class Matmul final : public Expectation {
     return product * scale_at(at.scale_a, a_.lines(), k_, row, k) * scale_at(at.scale_b, k_, b_.lines(), k, column);
   }
 
-  /// Whether an operand has one.
-  bool has_infinities() const {
-    std::call_once(looked_, [&] {
-      const auto has_some = [](const products::LoadedOperand<Float>& operand, const std::vector<std::size_t>& matrices) {
-        const std::size_t count = matrices.empty() ? 0 : *std::max_element(matrices.begin(), matrices.end()) + 1;
-        for (std::size_t i = 0; i < count; ++i) {
-          const auto values = operand.matrix(i, 0, operand.lines()).values;
-          if (std::any_of(values.begin(), values.end(), [](Float x) { return std::isinf(x); })) return true;
-        }
-        return false;
-      };
-      has_infinities_ = has_some(a_, shape_.a_of) || has_some(b_, shape_.b_of);
-    });
-    return has_infinities_;
+  std::vector<double> products_of(std::uint64_t index) const {
+    const Place at = place(static_cast<std::size_t>(index));
+    std::vector<double> products(k_);
+    for (std::size_t k = 0; k < k_; ++k) products[k] = product_at(at, at.row, at.column, k);
+    return products;
+  }
+  double c_at(std::uint64_t index) const { return c_.empty() ? 0 : static_cast<double>(c_[static_cast<std::size_t>(index)]); }
+
+  /// Whether it has operands that are infinite, NaN or too large for the engine, or sums that may be greater than the
+  /// accumulator holds, be they scaled already or not.
+  bool may_leave_range(std::uint64_t index) const {
+    std::call_once(sized_, [&] { sizes_.emplace(problem_, a_, b_, allowance_.largest_operand); });
+    const double of_c = std::max(std::fabs(beta_), 1.0) * std::fabs(c_at(index));
+    const double most = std::max(std::fabs(alpha_), 1.0) * (sizes_->most(index) + of_c);
+    return !(most * (1 + allowance_.relative) + allowance_.absolute <= emu::max_finite(acc_));
   }
 
-  /// Finite products that are added before an infinite one may overflow: infinity less infinity is NaN then.
-  bool may_be_nan(const std::vector<double>& products) const {
-    double sum = 0, finite = 0;
-    for (const double x : products) sum += x, finite += std::isfinite(x) ? std::fabs(x) : 0;
-    return std::isinf(sum) && finite * (1 + allowance_.relative) > emu::max_finite(acc_);
+  /// Whether the exact result is infinite, and terms of both signs are or overflow.
+  bool may_be_nan(std::uint64_t index) const {
+    const Place at = place(static_cast<std::size_t>(index));
+    double sum = 0, magnitude = 0;
+    if constexpr (std::is_same_v<Float, float>)
+      for (const double x : products_of(index)) sum += x;
+    else
+      add_exactly(at, 0, at.column, sum, magnitude);
+    const double value = finish(sum, magnitude, c_at(index)).value;
+    return std::isinf(value) && overflow_of_terms(index, value) == Overflow::undefined;
+  }
+
+  /// Of a sum in any order, before alpha multiplies it or after that.
+  Overflow overflow_of_terms(std::uint64_t index, double value) const {
+    const double before = std::copysign(std::max(std::fabs(alpha_), 1.0), alpha_);
+    SignedTerms of_sum, of_all;
+    for (const double x : products_of(index)) of_sum.add(before * x), of_all.add(alpha_ * x);
+    const bool last = c_is_last();
+    if (!last) of_sum.add(before * c_at(index));
+    of_all.add((last ? beta_ : alpha_) * c_at(index));
+    const double grown = 1 + allowance_.relative, most = emu::max_finite(acc_);
+    return overflow_of_sum(value, of_sum, grown, most) | overflow_of_sum(value, of_all, grown, most);
   }
 
   /// An element within the certain bound whose products are rounded alike is beyond no bound.
-  bool is_rounded_alike(std::uint64_t index, const std::vector<double>& products, double output) const {
+  bool is_rounded_alike(std::uint64_t index, double output) const {
     if (!std::isfinite(output)) return false;
+    const std::vector<double> products = products_of(index);
     double sum = 0, magnitude = 0;
     for (const double x : products) sum += x, magnitude += std::fabs(x);
-    const Expected expected = finish(sum, magnitude, c_.empty() ? 0 : static_cast<double>(c_[static_cast<std::size_t>(index)]));
+    const Expected expected = finish(sum, magnitude, c_at(index));
     const double more = (allowance_.certain - allowance_.relative) * expected.magnitude;
     const double spacing = emu::power_of_two(emu::spacing_exponent(out_, output));
     if (!(std::fabs(output - expected.value) <= expected.allowed + more + expected.radius + spacing)) return false;
@@ -357,20 +386,39 @@ class Matmul final : public Expectation {
     sum = exact.value(), magnitude = sizes.value();
   }
 
+  /// Whether C joins after alpha.
+  bool c_is_last() const { return scaled_ || beta_given_; }
+
+  /// Every sum and factor rounds once: gamma_n with more n than there are, and the loss of tiny products.
+  double error_of(double magnitude) const {
+    const double n = static_cast<double>((std::is_same_v<Float, float> ? k_ : 1) + 16);
+    return n * 0x1p-53 * (1 + 0x1p-20) * magnitude + 0x1p-1060;
+  }
+
   Expected finish(double sum, double magnitude, double c) const {
-    const bool last = scaled_ || beta_given_;  // C joins after alpha
+    const bool last = c_is_last();
     const double value = last ? alpha_ * sum + beta_ * c : alpha_ * (sum + c);
     const double size = std::fabs(alpha_) * magnitude + std::fabs((last ? beta_ : alpha_) * c);
-    // Every sum and factor rounds once: gamma_n with more n than there are, and the loss of tiny products.
-    const double n = static_cast<double>((std::is_same_v<Float, float> ? k_ : 1) + 16);
-    const double error = n * 0x1p-53 * (1 + 0x1p-20) * size + 0x1p-1060;
     const double allowed = allowance_.relative * size * (1 + 0x1p-20) + allowance_.absolute;
+    const auto overflow = [&](double v, double of) {
+      return overflow_of_sum(v, of + 2 * error_of(of), 1 + allowance_.relative, emu::max_finite(acc_));
+    };
+    Overflow may_overflow = Overflow::none;
+    if (std::isfinite(size)) may_overflow = overflow(value, size);
+    if (std::isfinite(size) && std::fabs(alpha_) < 1) {  // before alpha makes it small
+      const double from = last ? 0 : c;
+      may_overflow = may_overflow | overflow(std::copysign(1, alpha_) * (sum + from), magnitude + std::fabs(from));
+    }
     return {.value = value,
-            .radius = std::isfinite(value) ? error : 0,
+            .radius = std::isfinite(value) ? error_of(size) : 0,
             .allowed = allowed,
             .magnitude = size,
-            .may_overflow = std::isfinite(size) ? overflow_of_sum(value, size, 1 + allowance_.relative, emu::max_finite(acc_))
-                                                : Overflow::none};
+            .may_overflow = may_overflow};
+  }
+
+  /// Whether terms that overflow may be lost in float64 sums of these magnitudes, before alpha and after it.
+  bool hides_overflow(double magnitude, double size) const {
+    return !(error_of(std::max(magnitude, size)) <= 0x1p-20 * emu::max_finite(acc_));
   }
 
   products::MatmulShape shape_;
@@ -379,11 +427,14 @@ class Matmul final : public Expectation {
   std::vector<Float> c_;
   double alpha_, beta_;
   bool beta_given_, scaled_;
-  mutable std::once_flag looked_;
-  mutable bool has_infinities_ = false;
+  mutable std::once_flag sized_, loading_;
+  mutable std::optional<LineSizes> sizes_;
+  mutable std::optional<products::LoadedProduct> loaded_;
+  KeptRows<std::vector<double>> rows_of_engine_;
   emu::Format a_format_, b_format_, acc_, out_;
   Allowance allowance_;
-  products::Product problem_;  ///< as declared, to be declared otherwise
+  products::Product problem_;    ///< as declared, to be declared otherwise
+  products::Product unrounded_;  ///< its results are those of problem_ before the last rounding
   std::vector<ColumnPanels> panels_;
 };
 

@@ -129,7 +129,9 @@ Allowance matmul_allowance(const products::Product& problem, const Arithmetic& a
   Allowance allowance{.relative = std::min(bound.relative, std::numeric_limits<double>::max()),
                       .absolute = bound.absolute,
                       .certain = std::min(certain, std::numeric_limits<double>::max()),
-                      .refusal = emu::worthless(bound)};
+                      .refusal = emu::worthless(bound),
+                      .engine = arithmetic.engine};
+  if (allowance.engine) allowance.engine->device.reset();  // what it is said to be, not what it does
   const bool split = arithmetic.engine && arithmetic.engine->split;
   allowance.words = fmt::format("sums of {} products in {}, {}{}: {:.3g} of the sum of |a||b|", shape.k,
                                 emu::format_name(problem.acc), arithmetic.engine ? "on " + arithmetic.engine->word : "",
@@ -137,7 +139,9 @@ Allowance matmul_allowance(const products::Product& problem, const Arithmetic& a
                                 : arithmetic.engine ? ", in any order"
                                                     : "in any order",
                                 bound.relative);
-  if (split && arithmetic.engine->split->scheme != emu::SplitScheme::parts)
+  if (split && arithmetic.engine->split->scheme == emu::SplitScheme::parts)
+    allowance.largest_operand = emu::max_finite(arithmetic.engine->split->part);
+  else if (split)
     allowance.words += fmt::format(", and {:.3g} whatever that is", bound.absolute);
   if (arithmetic.false_alarm)
     allowance.words += fmt::format(", beyond which a correct output is with a probability of {:.3g}", *arithmetic.false_alarm);

@@ -33,6 +33,7 @@ void simplify(Kept& kept) {
 struct Terms {
   double high = 0, low = 0, plain = 0;
   double size = 0, radius = 0, error = 0;
+  SignedTerms terms = {};
   std::uint64_t count = 0;
   Kinds kinds = {};
   bool is_exact = true;       ///< no addition to `high` was rounded
@@ -46,6 +47,7 @@ struct Terms {
     plain += x.value;
     radius += x.radius, error += x.error;
     if (std::isfinite(x.value)) size += std::fabs(x.value);
+    terms.add(x.value);
     if (!is_plain(x)) add_kinds(x);
     ++count;
   }
@@ -56,8 +58,8 @@ struct Terms {
   }
   /// With the errors of a kernel that adds them in its arithmetic.
   Approximate total(const KernelArithmetic& a) const {
-    if (!std::isfinite(plain)) {  // finite terms that are added before an infinite one may overflow
-      const Overflow partial = where(size + error > largest(a.format), Overflow::undefined);
+    if (!std::isfinite(plain)) {
+      const Overflow partial = overflow_of_sum(plain, {terms.positive + error, terms.negative + error}, 1, largest(a.format));
       return not_finite(plain, {kinds.special | partial, kinds.finite}, is_doubtful, radius);
     }
     const Overflow of_terms = kinds.special | where(is_open_zero && size == 0, Overflow::other_zero);

@@ -12,10 +12,6 @@
 
 namespace ulpscope::verify {
 
-/// What either has.
-constexpr Overflow operator|(Overflow x, Overflow y) noexcept {
-  return static_cast<Overflow>(static_cast<int>(x) | static_cast<int>(y));
-}
 /// What both have.
 constexpr Overflow operator&(Overflow x, Overflow y) noexcept {
   return static_cast<Overflow>(static_cast<int>(x) & static_cast<int>(y));

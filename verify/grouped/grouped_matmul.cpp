@@ -68,6 +68,10 @@ class GroupedMatmul final : public Expectation {
     const Expectation* const part = part_of(index);
     return part != nullptr && part->admits(place(index), output);
   }
+  std::optional<double> of_engine(std::uint64_t index) const override {
+    const Expectation* const part = part_of(index);
+    return part == nullptr ? std::nullopt : part->of_engine(place(index));
+  }
 
   /// Whether they are right with the matrix of another group; else what the group with the most of them says.
   std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,

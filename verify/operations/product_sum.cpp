@@ -5,16 +5,13 @@
 namespace ulpscope::verify {
 
 Expected ProductSum::expected(const KernelArithmetic& arithmetic) const {
-  // Finite terms that are added before an infinite one may overflow: infinity less infinity is NaN then.
   const double grown = 1 + sum_relative(arithmetic, terms_);
-  if (!std::isfinite(value_)) {
-    const bool overflows = finite_ * grown > largest(arithmetic.format);
-    return {.value = value_, .magnitude = magnitude_, .may_overflow = overflows ? Overflow::undefined : Overflow::none};
-  }
+  const Overflow overflow = overflow_of_sum(value_, signed_, grown, largest(arithmetic.format));
+  if (!std::isfinite(value_)) return {.value = value_, .magnitude = magnitude_, .may_overflow = overflow};
   const double n = static_cast<double>(terms_), radius = terms_ < 2 ? 0 : gamma(n, 0x1p-53) * magnitude_ * (1 + 0x1p-40);
   const double allowed = magnitude_ == 0 ? 0 : sum_relative(arithmetic, terms_) * magnitude_ + n * underflow(arithmetic.format);
   Expected out = within(value_, radius, allowed, magnitude_);
-  out.may_overflow = overflow_of_sum(value_, magnitude_, grown, largest(arithmetic.format));
+  out.may_overflow = overflow;
   return out;
 }
 

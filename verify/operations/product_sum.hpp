@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "emu/exact_sum.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
@@ -21,7 +20,7 @@ class ProductSum {
     const double size = std::abs(term);
     value_ += term;
     magnitude_ += size;
-    finite_ += size <= std::numeric_limits<double>::max() ? size : 0;
+    signed_.add(term);
     ++terms_;
   }
   /// What a kernel may return that adds these terms in `arithmetic`.
@@ -29,7 +28,7 @@ class ProductSum {
 
  private:
   double value_ = 0, magnitude_ = 0;
-  double finite_ = 0;  ///< the magnitudes of finite terms
+  SignedTerms signed_;
   std::uint64_t terms_ = 0;
 };
 
