@@ -80,6 +80,7 @@ Declaration declaration_of(const MatmulCheck& check) {
           .order = check.against == Against::engine_any_order ? ReductionOrder::any : ReductionOrder::ascending,
           .sums = check.acc_rounding,
           .false_alarm = check.false_alarm,
+          .overflow = check.out_options.policy,
           .flushes_results = check.out_options.flush_subnormals};
 }
 

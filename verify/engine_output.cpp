@@ -19,13 +19,13 @@ namespace {
 
 class EngineOutput final : public Expectation {
  public:
-  EngineOutput(const products::Product& problem, std::string words) : problem_(problem), words_(std::move(words)) {
-    d_ = products::multiply(problem);
-    out_ = problem.out;
+  EngineOutput(const products::Product& problem, std::string words, emu::Policy overflow)
+      : problem_(problem), d_(products::multiply(problem)), words_(std::move(words)), overflow_(overflow) {
+    if (overflow == emu::Policy::saturating && !problem.out.has_infinity()) saturate_nans();
   }
 
   std::vector<std::uint64_t> shape() const override { return d_.shape; }
-  emu::Format out() const override { return out_; }
+  emu::Format out() const override { return problem_.out; }
   std::string bound() const override { return words_; }
   std::string refusal() const override { return {}; }
   bool is_bitwise() const override { return true; }
@@ -46,21 +46,38 @@ class EngineOutput final : public Expectation {
     constexpr std::uint64_t most_products = std::uint64_t{1} << 30;
     if (d_.count() > most_products / std::max<std::size_t>(products::matmul_shape(problem_.a.input, problem_.b.input).k, 1))
       return {};
-    const auto of_engine = [](const products::Product& other) { return std::make_unique<EngineOutput>(other, ""); };
+    const auto of_engine = [this](const products::Product& other) {
+      return std::make_unique<EngineOutput>(other, "", overflow_);
+    };
     return diagnosis_of_cut_inputs(problem_, of_engine, indices, outputs, last);
   }
 
  private:
+  /// Without infinity an overflow is a NaN, which does not say of which sign. The result before the last rounding does.
+  void saturate_nans() {
+    std::vector<double> values(static_cast<std::size_t>(d_.count()));
+    d_.source->read(0, std::span(values));
+    if (std::none_of(values.begin(), values.end(), [](double x) { return std::isnan(x); })) return;
+    products::Product unrounded = problem_;
+    unrounded.out = emu::fits_float(problem_.acc) ? emu::float32 : emu::float64;
+    std::vector<double> exact(values.size());
+    products::multiply(unrounded).source->read(0, std::span(exact));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (std::isnan(values[i])) values[i] = emu::round_to(problem_.out, exact[i], {.policy = overflow_}).value;
+    d_ = tensors::from_values(d_.label, d_.shape, std::move(values));
+  }
+
   products::Product problem_;
   tensors::Tensor d_;
-  emu::Format out_ = emu::float32;
   std::string words_;
+  emu::Policy overflow_;
 };
 
 /// Adds the parts of a split K in every order.
 class AnyOrder final : public Expectation {
  public:
-  AnyOrder(const products::Product& problem, std::string words) : ascending_(problem, std::move(words)), problem_(problem) {
+  AnyOrder(const products::Product& problem, std::string words, emu::Policy overflow)
+      : ascending_(problem, std::move(words), overflow), problem_(problem), overflow_(overflow) {
     for (std::size_t part = 0; part < problem.split_k; ++part) parts_.push_back(part_of(part));
     if (problem.c) load_c();
   }
@@ -136,13 +153,14 @@ class AnyOrder final : public Expectation {
   double epilogue(float sum, float c) const {
     float d = static_cast<float>(problem_.alpha) * sum;
     if (problem_.beta) d = d + static_cast<float>(*problem_.beta) * c;
-    return emu::round_to(problem_.out, static_cast<double>(d)).value;
+    return emu::round_to(problem_.out, static_cast<double>(d), {.policy = overflow_}).value;
   }
 
   EngineOutput ascending_;
   products::Product problem_;
   std::vector<tensors::Tensor> parts_;
   std::vector<float> c_;
+  emu::Policy overflow_;
 };
 
 std::string words_of(const products::Product& problem) {
@@ -154,9 +172,9 @@ std::string words_of(const products::Product& problem) {
 
 }  // namespace
 
-std::unique_ptr<Expectation> expect_engine(const products::Product& problem, ReductionOrder order) {
+std::unique_ptr<Expectation> expect_engine(const products::Product& problem, ReductionOrder order, emu::Policy overflow) {
   if (order == ReductionOrder::ascending || problem.split_k == 1)
-    return std::make_unique<EngineOutput>(problem, words_of(problem));
+    return std::make_unique<EngineOutput>(problem, words_of(problem), overflow);
   if (problem.split_k > most_split_in_any_order)
     throw Error("--split-k " + std::to_string(problem.split_k) + " in any order: no more than " +
                 std::to_string(most_split_in_any_order) + " parts are tried in all orders");
@@ -171,7 +189,7 @@ std::unique_ptr<Expectation> expect_engine(const products::Product& problem, Red
   if (k % step != 0)
     throw Error("--split-k " + std::to_string(problem.split_k) + ", K = " + std::to_string(k) +
                 ": in any order K must be a multiple of " + std::to_string(step) + ", so that the parts are of one length");
-  return std::make_unique<AnyOrder>(problem, words_of(problem));
+  return std::make_unique<AnyOrder>(problem, words_of(problem), overflow);
 }
 
 }  // namespace ulpscope::verify

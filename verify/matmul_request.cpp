@@ -95,6 +95,7 @@ Declaration declaration_of(const MatmulRequest& request) {
           .order = parse_order(request.reduction_order),
           .sums = parse_sum_rounding(request.acc_rounding),
           .false_alarm = request.output.false_alarm,
+          .overflow = request.output.last_rounding(emu::float32).options.policy,
           .flushes_results = request.output.out_flush};
 }
 
@@ -102,7 +103,7 @@ std::unique_ptr<Expectation> expectation_of(const products::Product& product, co
   if (declared.bitwise) {
     if (product.engine.empty()) throw Error("--against engine: say which, --engine E; `ulpscope engines` lists them");
     if (declared.false_alarm) throw Error("--false-alarm: against an engine every bit must be right");
-    return expect_engine(product, declared.order);
+    return expect_engine(product, declared.order, declared.overflow);
   }
   if (declared.false_alarm && !(*declared.false_alarm > 0 && *declared.false_alarm < 1))
     throw Error("--false-alarm: a probability between 0 and 1, e.g. 1e-6");

@@ -41,6 +41,7 @@ struct Declaration {
   ReductionOrder order = ReductionOrder::ascending;  ///< where `bitwise`
   emu::Rounding sums = emu::Rounding::nearest_even;  ///< of additions without an engine: nearest_even or toward_zero
   std::optional<double> false_alarm = {};            ///< probability that a correct output is rejected; none: 0
+  emu::Policy overflow = emu::Policy::nonsaturating;  ///< of the last rounding, where `bitwise`
   bool flushes_results = false;                      ///< subnormal outputs become zero, and so may sums on the way
 };
 

@@ -367,3 +367,31 @@ TEST_CASE("NaN is right where terms of both signs leave the range of float64", "
   CHECK((is_right(up, 1.5e308) && is_right(up, HUGE_VAL)));
   CHECK_FALSE(is_right(up, std::nan("")));
 }
+
+TEST_CASE("against an engine an overflow saturates to the number of its sign, where that is declared", "[verify][matmul]") {
+  const auto wrong = [](products::Product config, emu::Format out, emu::Policy policy, verify::ReductionOrder order,
+                        const std::vector<float>& d) {
+    config.out = out;
+    return verify::verify(*verify::expect_engine(config, order, policy), output({d.size(), 1}, d),
+                          {.last = {out, {.policy = policy}}, .threads = 1})
+        .wrong();
+  };
+  const emu::Policy saturating = emu::Policy::saturating, plain = emu::Policy::nonsaturating;
+  const auto ascending = verify::ReductionOrder::ascending, any = verify::ReductionOrder::any;
+
+  const auto rows = product("fma", emu::float32, emu::float32, 5, {500, -500, 2, no_number, infinite}, {1});
+  const std::vector<float> saturated{448, -448, 2, no_number, 448}, overflown{no_number, no_number, 2, no_number, no_number};
+  CHECK(wrong(rows, emu::float8_e4m3fn, saturating, ascending, saturated) == 0);
+  CHECK(wrong(rows, emu::float8_e4m3fn, saturating, ascending, overflown) == 3);
+  CHECK(wrong(rows, emu::float8_e4m3fn, plain, ascending, overflown) == 0);
+  CHECK(wrong(rows, emu::float8_e4m3fn, plain, ascending, saturated) == 3);
+
+  auto split = product("fma", emu::float32, emu::float32, 1, {3e38F, 3e38F, -3e38F}, {1, 1, 1});
+  split.split_k = 3;
+  for (const emu::Format out : {emu::float16, emu::float8_e4m3fn}) {
+    const auto greatest = static_cast<float>(emu::max_finite(out));
+    CHECK(wrong(split, out, saturating, any, {greatest}) == 0);
+    CHECK(wrong(split, out, saturating, any, {-greatest}) == 1);
+    CHECK(wrong(split, out, plain, any, {greatest}) == 1);
+  }
+}
