@@ -305,7 +305,7 @@ class Graph {
   tensors::HeldMemory names_{"the names of a model's values"};
   std::vector<tensors::Tensor> tensors_;
   ValueNodes nodes_;
-  std::map<const Value*, std::string> labels_;            ///< of values that tensors_ keep
+  std::map<const Value*, std::string> labels_;  ///< of values that tensors_ keep
   onnx::LeftOut left_out_;
 };
 

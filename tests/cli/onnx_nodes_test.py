@@ -132,6 +132,14 @@ class Nodes(Folder):
             self.assertEqual((self.path / "merged" / name).read_bytes(), (self.path / "report" / name).read_bytes(), name)
         self.assertIn("operator,node", (self.path / "merged/census.csv").read_text())
 
+    def test_a_study_file_says_the_same_of_a_model(self):
+        (self.path / "s.toml").write_text('[[study]]\nkind = "census"\nname = "m"\ninputs = ["m.onnx"]\nmodel_inputs = ["x.safetensors"]\nto = ["fp16"]\n')
+        self.done("run", "s.toml", "-o", "study")
+        rows = {row["tensor"]: row for row in csv.DictReader((self.path / "study/m.csv").read_text().splitlines())}
+        self.assertEqual((rows["m.onnx:q"]["operator"], rows["m.onnx:q"]["node"]), ("Softmax", "/gate/Softmax"))
+        said = [row["sentence"] for row in csv.DictReader((self.path / "study/findings.csv").read_text().splitlines())]
+        self.assertEqual(said, list(self.report("--to", "fp16").values()))
+
     def test_the_output_of_a_branch_is_followed_into_it(self):
         inner = [node("Mul", ["x", "x"], ["square"], name="inner")]
         (self.path / "m.onnx").write_bytes(model(
