@@ -50,6 +50,8 @@ class Taken {
   std::size_t next_ = 0;
 };
 
+constexpr const char* of_weights = "recorded";  ///< what is recorded of them; of gradients there are no statistics
+
 double number(std::uint64_t x) { return static_cast<double>(x); }
 
 void save_recorded(const std::string& name, const std::vector<RecordedWeights>& all, SavedRun& run) {
@@ -88,6 +90,13 @@ void restore_recorded(const std::string& name, const std::vector<ParameterShape>
     for (auto entry = run.numbers.lower_bound(statistics); entry != run.numbers.end() && entry->first.starts_with(statistics);
          ++entry)
       recorded.statistics[entry->first.substr(statistics.size())] = entry->second;
+    for (const auto& [entry, mean] : run.numbers) {
+      constexpr std::string_view of_layer = "mean/";  // what the run itself keeps of each batch norm; a part has no state
+      if (name != of_weights || !entry.starts_with(of_layer)) continue;
+      for (const char* const which : {running_mean, running_variance})
+        if (const std::string key = statistics + entry.substr(of_layer.size()) + which; run.at(key).size() != mean.size())
+          throw Error(key + ": not as many as means");
+    }
   }
 }
 
@@ -192,7 +201,7 @@ void save_result(const RunResult& result, SavedRun& run) {
   std::vector<double>& counted = run.numbers["result/products"];
   for (const auto& [what, count] : result.products) products.push_back(what), counted.push_back(number(count));
   run.words["products"] = products.dump();
-  save_recorded("recorded", result.recorded, run);
+  save_recorded(of_weights, result.recorded, run);
   save_recorded("gradients", result.gradients, run);
   run.numbers["result/all"] = {result.diverged ? 1.0 : 0.0, result.accuracy ? 1.0 : 0.0,     result.accuracy.value_or(0),
                                result.distance ? 1.0 : 0.0, result.distance.value_or(0),     result.bytes_per_parameter,
@@ -261,7 +270,7 @@ void restore(const SavedRun& run, RunResult& result) {
   result.products.clear();
   Taken counted(run.at("result/products"));
   for (const json& what : words("products")) result.products[what.get<std::string>()] = counted.whole();
-  restore_recorded("recorded", result.parameters, run, result.recorded);
+  restore_recorded(of_weights, result.parameters, run, result.recorded);
   restore_recorded("gradients", result.parameters, run, result.gradients);
   Taken all(run.at("result/all"));
   result.diverged = all.number() != 0, result.accuracy = optional_of(all), result.distance = optional_of(all);
