@@ -14,7 +14,7 @@ def sealed(text):
     return f'{text},\n"sha256": "{hashlib.sha256(text.encode()).hexdigest()}"}}\n'
 
 
-# What a part that is read line by line holds in lines of its own.
+# What a part that is read line by line holds in lines of its own; of a run, its numbers are, too.
 LINES = {"part of a census or sweep": ("tensors", "ranges", "parts"), "part of a training study": ("runs",)}
 
 
@@ -26,9 +26,19 @@ def open_text(value, **how):
         return json.dumps(value, **how)[:-1].rstrip("\n")
     compact = {"separators": (",", ":")}
     lines = {name: json.dumps(member, **compact) for name, member in value.items()}
+
+    def one_each(values, line):
+        return "[" + ",".join("\n" + line(one) for one in values) + "\n]"
+
+    def line_of(one):
+        if not isinstance(one, dict) or not isinstance(one.get("numbers"), list):
+            return json.dumps(one, **compact)
+        facts = json.dumps({key: member for key, member in one.items() if key != "numbers"}, **compact)
+        return f'{facts[:-1]},"numbers":{one_each(one["numbers"], lambda some: json.dumps(some, **compact))}}}'
+
     for name in by_line:
         if name != "ranges" and isinstance(value.get(name), list):
-            lines[name] = "[" + ",".join("\n" + json.dumps(one, **compact) for one in value[name]) + "\n]"
+            lines[name] = one_each(value[name], line_of)
     facts = ",".join(f'"{name}":{text}' for name, text in lines.items() if name not in by_line)
     rest = ",\n".join(f'"{name}": {lines[name]}' for name in by_line if name in lines)
     return "{" + facts + ",\n" + rest

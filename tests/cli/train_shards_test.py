@@ -167,6 +167,18 @@ class TrainShards(unittest.TestCase):
         self.program("parts", "merge", "p3/2", "p3/0", "p3/1", "-o", "R")
         self.assertEqual(self.files("parts/R"), self.files("whole/R"))
 
+    def test_only_the_command_line_tells_where_o_stood(self):
+        self.program("whole", "train", "-o", "R", "small.toml", "--record", "weights")
+        self.shards(2, "small.toml", "--record", "weights")
+        self.program("parts", "merge", "p2", "-o", "R")
+        one, merged = self.files("whole/R"), self.files("parts/R")
+        self.assertEqual({name for name in one | merged if one.get(name) != merged.get(name)}, {"manifest.json", "index.html"})
+        facts = [json.loads(files["manifest.json"]) for files in (one, merged)]
+        self.assertEqual([fact.pop("arguments") for fact in facts], [["train", "-o", "R", "small.toml", "--record", "weights"],
+                                                                     ["train", "small.toml", "--record", "weights", "-o", "R"]])
+        self.assertTrue(all(fact["files"].pop("index.html") for fact in facts))
+        self.assertEqual(*facts)
+
     def test_launchers_say_which_shard_this_is(self):
         self.program("whole", "train", "small.toml", "-o", "R")
         for name, places in (("slurm", [{"SLURM_PROCID": str(i), "SLURM_NTASKS": "3"} for i in range(3)]),

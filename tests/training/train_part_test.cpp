@@ -43,15 +43,18 @@ std::string text_of(const TrainPart& part) {
   return text;
 }
 
-TrainPart read(const std::string& text) {
-  const auto next_line = [rest = text]() mutable -> std::optional<std::string> {
+studies::PartReader::NextLine lines_of(const std::string& text) {
+  return [rest = text]() mutable -> std::optional<std::string> {
     if (rest.empty()) return std::nullopt;
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string line = rest.substr(0, end);
     rest.erase(0, end + 1);
     return line;
   };
-  const studies::PartReader::NextLine lines = next_line;
+}
+
+TrainPart read(const std::string& text) {
+  const studies::PartReader::NextLine lines = lines_of(text);
   TrainPart part = read_train_part(lines, "P");
   part.runs = read_train_runs(lines, "P", part);
   return part;
@@ -112,6 +115,47 @@ TEST_CASE("a run of a part comes back to the bit", "[training]") {
   CHECK(back.gradients.size() == 2);
   CHECK(back.weights_format == emu::float64);
   CHECK(again.arguments == part.arguments);
+}
+
+TEST_CASE("a run of any size has lines of few numbers", "[training]") {
+  const std::string wide =
+      "[model]\nkind = \"layers\"\nlayers = [{linear = [2, 50000]}]\n[data]\ninputs = \"normal:0,1:1x2\"\n"
+      "[loss]\nkind = \"sum\"\n[run]\nsteps = 1\nrecipes = [\"float32\"]\n";
+  TrainAll all{.run = {.threads = 1, .record_every = 1}};
+  TrainPart part{.version = "1",
+                 .commit = "2",
+                 .study = "study.toml",
+                 .text = wide,
+                 .work = "",
+                 .recipes = {"float32"},
+                 .seeds = {0},
+                 .steps = 1,
+                 .arguments = {},
+                 .runs = train_all(parse_train_study(wide, "study.toml"), all)};
+  REQUIRE(part.runs[0].recorded.at(0).values.at(0).size() == 100000);
+  REQUIRE(part.runs[0].recorded[0].values[0].size() % numbers_of_line != 0);
+  const std::string text = text_of(part);
+  std::size_t longest = 0, begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin))
+    longest = std::max(longest, end - begin);
+  CHECK(longest < 16 * numbers_of_line + 100);
+  const TrainPart again = read(text);
+  CHECK(text_of(again) == text);
+  CHECK(again.runs[0].recorded[0].values == part.runs[0].recorded[0].values);
+}
+
+TEST_CASE("what gives lines of a part names the file once", "[training]") {
+  const std::string text = text_of(part_of(parse_train_study(small_study, "study.toml"), {3, 4}));
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  for (std::size_t bad = 0; bad <= lines + 1; ++bad) {
+    CAPTURE(bad);
+    const studies::PartReader::NextLine all = lines_of(text);
+    const studies::PartReader::NextLine some = [&, n = std::size_t{0}]() mutable {
+      return n++ == bad ? throw Error("P: is damaged") : all();
+    };
+    const auto read_all = [&] { read_train_runs(some, "P", read_train_part(some, "P")); };
+    CHECK_THROWS_WITH(read_all(), Catch::Matchers::Equals("P: is damaged"));
+  }
 }
 
 TEST_CASE("parts that do not make up a whole are refused", "[training]") {
@@ -190,11 +234,11 @@ TEST_CASE("a text that is no part is refused", "[training]") {
   refused("\"recipes\":[\"float32\"", "\"recipes\":[\"a\\u0000b\"", "is no name of a recipe");
   refused("kind = \\\"mse\\\"", "kind = \\\"mes\\\"", "study.toml:");
   refused("\"formats\":[\"float32\"", "\"formats\":[\"float33\"", "'float33' is no format");
-  refused("\"result/steps\":\"", "\"result/steps\":\"0", "are no bits of a number");
-  refused("\"result/steps\":\"", "\"result/steps\":\"x", "are no bits of a number");
+  refused("\"result/steps\",\"", "\"result/steps\",\"0", "are no bits of a number");
+  refused("\"result/steps\",\"", "\"result/steps\",\"x", "are no bits of a number");
   refused("\"result/steps\"", "\"result/other\"", "a saved run without result/steps");
   refused("\"optimum\"", "\"best\"", "a saved run without optimum");
-  refused("\n]", "", no_part);
+  refused("]}\n]", "]}", no_part);
   refused("{\"recipe\"", "\"recipe\"", "is no part of a training study: is no JSON");
   for (std::size_t size = 0; size < text.size() - 1; size += 1 + size / 20) {
     CAPTURE(size);

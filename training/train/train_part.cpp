@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "emu/error.hpp"
@@ -32,7 +33,7 @@ constexpr std::size_t digits_of_number = 16;
 std::string text_of(const PartJson& value) { return value.dump(-1, ' ', false, PartJson::error_handler_t::replace); }
 
 /// Nothing is lost, and NaN and infinities need no words.
-std::string bits_of(const std::vector<double>& numbers) {
+std::string bits_of(std::span<const double> numbers) {
   constexpr const char* digits = "0123456789abcdef";
   std::string text;
   text.reserve(digits_of_number * numbers.size());
@@ -54,15 +55,34 @@ std::vector<double> numbers_of(const std::string& text) {
   return numbers;
 }
 
-PartJson json_of(const RunResult& result) {
+void write_run(const RunResult& result, const std::function<void(std::string_view text)>& write) {
   SavedRun saved;
   save_result(result, saved);
   saved.numbers["optimum"] = result.optimum ? std::vector{*result.optimum} : std::vector<double>();
-  PartJson numbers = PartJson::object(), formats = PartJson::array();
-  for (const auto& [name, values] : saved.numbers) numbers[name] = bits_of(values);
+  PartJson formats = PartJson::array();
   for (const emu::Format& format : {result.weights_format, result.average_format, result.statistics_format})
     formats.push_back(emu::format_name(format));
-  return {{"recipe", result.recipe}, {"seed", result.seed}, {"formats", formats}, {"words", saved.words}, {"numbers", numbers}};
+  const PartJson facts{{"recipe", result.recipe}, {"seed", result.seed}, {"formats", formats}, {"words", saved.words}};
+  std::string text = text_of(facts);
+  text.back() = ',';
+  write(text.append(R"("numbers":[)"));
+  std::string before = "\n";
+  for (const auto& [name, values] : saved.numbers)
+    for (std::size_t first = 0; first == 0 || first < values.size(); first += numbers_of_line) {
+      const auto some = std::span(values).subspan(first, std::min(numbers_of_line, values.size() - first));
+      write(before + text_of(PartJson::array({name, bits_of(some)})));
+      before = ",\n";
+    }
+  write("\n]}");
+}
+
+/// Takes a line of numbers, which go on those of lines before it under the same name.
+void take_numbers(std::string line, SavedRun& saved) {
+  if (line.ends_with(',')) line.pop_back();
+  const PartJson some = emu::parse_json<PartJson>(line);
+  std::vector<double>& numbers = saved.numbers[some.at(0).get_ref<const std::string&>()];
+  const std::vector<double> more = numbers_of(some.at(1).get_ref<const std::string&>());
+  numbers.insert(numbers.end(), more.begin(), more.end());
 }
 
 emu::Format format_of(const PartJson& name) {
@@ -93,14 +113,12 @@ void check_run(const RunResult& run, const TrainPart& head) {
         throw Error("has records of " + name + " in another order");
 }
 
-RunResult run_of(const PartJson& line, const TrainPart& head, const TrainStudy& study) {
-  SavedRun saved;
-  saved.words = line.at("words").get<std::map<std::string, std::string>>();
-  for (const auto& [name, bits] : line.at("numbers").items())
-    saved.numbers[name] = numbers_of(bits.get_ref<const std::string&>());
+/// `saved` has its numbers.
+RunResult run_of(const PartJson& facts, SavedRun saved, const TrainPart& head, const TrainStudy& study) {
+  saved.words = facts.at("words").get<std::map<std::string, std::string>>();
   RunResult run;
-  run.recipe = line.at("recipe").get<std::string>(), run.seed = emu::whole_number<std::uint64_t>(line.at("seed"));
-  const PartJson& formats = line.at("formats");
+  run.recipe = facts.at("recipe").get<std::string>(), run.seed = emu::whole_number<std::uint64_t>(facts.at("seed"));
+  const PartJson& formats = facts.at("formats");
   run.weights_format = format_of(formats.at(0)), run.average_format = format_of(formats.at(1));
   run.statistics_format = format_of(formats.at(2));
   run.parameters = parameters_of(study.model), run.updates.resize(run.parameters.size());
@@ -110,24 +128,26 @@ RunResult run_of(const PartJson& line, const TrainPart& head, const TrainStudy& 
   return run;
 }
 
+Error wrong(const std::string& name, const std::string& why) { return Error(emu::visible(name + ": " + why)); }
+
 /// Calls `read`, and says in the name of the file what is wrong.
 template <class Read>
 auto guarded(const std::string& name, Read read) {
-  const auto failed = [&](const std::string& why) { return Error(emu::visible(name + ": " + why)); };
   try {
     return read();
   } catch (const emu::BadJson& problem) {
-    throw failed(std::string("is no part of a training study: ") + problem.what());
+    throw wrong(name, std::string("is no part of a training study: ") + problem.what());
   } catch (const Error& problem) {
-    throw failed(problem.what());
+    throw wrong(name, problem.what());
   } catch (const PartJson::exception&) {
-    throw failed(not_a_part);
+    throw wrong(name, not_a_part);
   }
 }
 
-std::string line_of(const studies::PartReader::NextLine& next_line) {
+/// What `next_line` throws names the file already.
+std::string line_of(const studies::PartReader::NextLine& next_line, const std::string& name) {
   std::optional<std::string> line = next_line();
-  if (!line || line->empty()) throw Error(not_a_part);
+  if (!line || line->empty()) throw wrong(name, not_a_part);
   return *std::move(line);
 }
 
@@ -162,38 +182,40 @@ void write_train_part(const TrainPart& part, const std::function<void(std::strin
   std::string text = std::string(part_begin) + "," + text_of(facts).substr(1);
   text.back() = ',';
   write((text += "\n").append(runs_begin));
-  for (const RunResult& run : part.runs) write((&run == part.runs.data() ? "\n" : ",\n") + text_of(json_of(run)));
+  for (const RunResult& run : part.runs) {
+    write(&run == part.runs.data() ? "\n" : ",\n");
+    write_run(run, write);
+  }
   write("\n]");
 }
 
 bool begins_train_part(std::string_view text) { return text.starts_with(part_begin); }
 
 TrainPart read_train_part(const studies::PartReader::NextLine& next_line, const std::string& name) {
-  return guarded(name, [&] {
-    std::string facts = line_of(next_line);
-    if (!begins_train_part(facts)) throw Error(not_a_part);
-    facts.back() = '}';
-    return head_of(emu::parse_json<PartJson>(facts));
-  });
+  std::string facts = line_of(next_line, name);
+  if (!begins_train_part(facts)) throw wrong(name, not_a_part);
+  facts.back() = '}';
+  return guarded(name, [&] { return head_of(emu::parse_json<PartJson>(facts)); });
 }
 
 std::vector<RunResult> read_train_runs(const studies::PartReader::NextLine& next_line, const std::string& name,
                                        const TrainPart& head) {
-  return guarded(name, [&] {
-    const TrainStudy study = parse_train_study(head.text, head.study);
-    if (line_of(next_line) != runs_begin) throw Error(not_a_part);
-    std::vector<RunResult> runs;
-    for (std::string line = line_of(next_line); !line.starts_with(']'); line = line_of(next_line)) {
-      if (line.ends_with(',')) line.pop_back();
-      runs.push_back(run_of(emu::parse_json<PartJson>(line), head, study));
-    }
-    while (next_line()) continue;  // what gives lines knows only behind the last whether they were those of a whole file
-    return runs;
-  });
+  const TrainStudy study = guarded(name, [&] { return parse_train_study(head.text, head.study); });
+  if (line_of(next_line, name) != runs_begin) throw wrong(name, not_a_part);
+  std::vector<RunResult> runs;
+  for (std::string line = line_of(next_line, name); !line.starts_with(']'); line = line_of(next_line, name)) {
+    const PartJson facts = guarded(name, [&] { return emu::parse_json<PartJson>(line + "]}"); });
+    SavedRun saved;
+    for (line = line_of(next_line, name); !line.starts_with(']'); line = line_of(next_line, name))
+      guarded(name, [&] { take_numbers(std::move(line), saved); });
+    runs.push_back(guarded(name, [&] { return run_of(facts, std::move(saved), head, study); }));
+  }
+  while (next_line()) continue;  // what gives lines knows only behind the last whether they were those of a whole file
+  return runs;
 }
 
 TrainPart merged(std::vector<TrainPart> parts, const std::vector<std::string>& names) {
-  const auto fail = [](const std::string& name, const std::string& why) { throw Error(emu::visible(name + ": " + why)); };
+  const auto fail = [](const std::string& name, const std::string& why) { throw wrong(name, why); };
   TrainPart all = std::move(parts.front());
   std::map<std::pair<std::string, std::uint64_t>, RunResult> found;
   const auto take = [&](std::vector<RunResult>& runs, const std::string& name) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runs of a training study that one shard has made, as text, and all runs from the texts of all shards. A line says what
-// was asked, and one each what came of a run; all are one JSON object.
+// was asked, and of each run one what came of it and others its numbers, however many; all are one JSON object.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -26,13 +27,17 @@ struct TrainPart {
   std::vector<RunResult> runs;         ///< this part's own
 };
 
+/// Numbers of a run on one line at most. A line of them has 16 digits for each, and few bytes more.
+inline constexpr std::size_t numbers_of_line = 65536;
+
 /// Writes the text of a part, but for the brace that closes it.
 void write_train_part(const TrainPart& part, const std::function<void(std::string_view text)>& write);
 
 /// Whether a text begins as such a part does.
 bool begins_train_part(std::string_view text);
 
-/// What a part was asked for, from its first line. `name` is that of the file, for messages. @throws ulpscope::Error
+/// What a part was asked for, from its first line. `name` is that of the file, for messages; what `next_line` throws is passed
+/// on as it is. @throws ulpscope::Error
 TrainPart read_train_part(const studies::PartReader::NextLine& next_line, const std::string& name);
 /// Its runs, from the lines behind that one, to the last. @throws ulpscope::Error
 std::vector<RunResult> read_train_runs(const studies::PartReader::NextLine& next_line, const std::string& name,
