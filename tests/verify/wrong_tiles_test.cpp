@@ -394,6 +394,6 @@ TEST_CASE("a tile of few elements is another's where they are not by chance", "[
     });
     CAPTURE(emu::format_name(out));
 
-    CHECK(words(in.explained(d)) == Words{out == emu::float32 ? "D=tile-stale:4" : "unexplained"});
+    CHECK(words(in.explained(d)) == Words{out == emu::float32 ? "D=tile-stale:2" : "unexplained"});
   }
 }

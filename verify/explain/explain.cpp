@@ -117,7 +117,11 @@ void search_all(const HypothesisSearch& search, const MatmulData& data, ExplainR
   if (!result.findings.empty()) return;
   result.chance = median_share(all.front());
   for (const Tried& tried : all) {
-    const std::vector<Finding> best = search.best(tried);
+    std::vector<Finding> best = search.best(tried);
+    // In tiles that are wrong there is hardly anything to lose: what gains nothing there says nothing.
+    std::erase_if(best, [&](const Finding& finding) {
+      return finding.hypothesis.kernel(claim.kernel).only && finding.matched <= result.equal();
+    });
     result.findings.insert(result.findings.end(), best.begin(), best.end());
   }
 }

@@ -73,12 +73,17 @@ class TilePlacements {
 
   void add(const char* word, const std::string& what, const std::function<std::string(std::size_t)>& of_tile,
            std::uint64_t choices) {
-    const std::string sentence = fmt::format("{} {} ({})", tiles_.sentence(), what, places_of(tiles_, batch_, of_tile));
+    add_as(tiles_.as_seen(), word, what, of_tile, choices);
+  }
+  void add_as(const WrongTiles& named, const char* word, const std::string& what,
+              const std::function<std::string(std::size_t)>& of_tile, std::uint64_t choices) {
+    const std::string sentence = fmt::format("{} {} ({})", named.sentence(), what, places_of(named, batch_, of_tile));
     found_.push_back(
-        {{fmt::format("D=tile-{}:{}", word, tiles_.word()), sentence, {}, [](Kernel&) {}}, 1, tiles_.choices() + choices});
+        {{fmt::format("D=tile-{}:{}", word, named.word()), sentence, {}, [](Kernel&) {}}, 1, tiles_.choices() + choices});
   }
 
-  /// Whole tiles go through a buffer that is written along one side and read along the other; beyond D it holds zeros.
+  /// Whole tiles go through a buffer that is written along one side and read along the other; beyond D it holds zeros, and that
+  /// tells its extents.
   void add_transposed() {
     const std::size_t rows = tiles_.rows, columns = tiles_.columns;
     const auto claimed_in = [&](const Tile& tile, std::size_t i, std::size_t j) {
@@ -89,15 +94,15 @@ class TilePlacements {
       return claimed_in(tile, place % rows, place / rows);
     });
     if (rows == columns) {
-      if (by_columns) add("transposed", "transposed", {}, 0);
+      if (by_columns) add_as(tiles_, "transposed", "transposed", {}, 0);
       return;
     }
-    if (by_columns) add("transposed", "transposed, written by columns and read by rows", {}, 0);
+    if (by_columns) add_as(tiles_, "transposed", "transposed, written by columns and read by rows", {}, 0);
     if (are([&](const Tile& tile, std::size_t i, std::size_t j) {
           const std::size_t place = j * rows + i;
           return claimed_in(tile, place / columns, place % columns);
         }))
-      add("transposed", "transposed, written by rows and read by columns", {}, 0);
+      add_as(tiles_, "transposed", "transposed, written by rows and read by columns", {}, 0);
   }
 
   /// Each tile is made of the claim there and that of a tile elsewhere, on the grid of tiles.
@@ -162,11 +167,11 @@ std::vector<Placement> tile_placements(const Claim& claim, std::span<const doubl
 }
 
 std::string sentence_of(const Claim& claim, const WrongTiles& tiles) {
-  return fmt::format("{} ({})", tiles.sentence(), places_of(tiles, claim.shape.batch()));
+  return fmt::format("{} ({})", tiles.as_seen().sentence(), places_of(tiles, claim.shape.batch()));
 }
 
 Cause only_in(const Claim& claim, const WrongTiles& tiles) {
-  return {"D=tile:" + tiles.word(),
+  return {"D=tile:" + tiles.as_seen().word(),
           "that only in " + sentence_of(claim, tiles),
           {},
           [only = std::make_shared<const WrongTiles>(tiles)](Kernel& kernel) { kernel.only = only; }};

@@ -75,7 +75,15 @@ std::optional<WrongTiles> tiles_of(std::size_t rows, std::size_t columns, const 
       }
   const bool is_everywhere = found.elements == shape.batch() * shape.m * shape.n;
   if (is_everywhere || 2 * wrong.all() < found.elements) return std::nullopt;
+  found.are_matrices = found.elements == found.tiles.size() * shape.m * shape.n;
   return found;
+}
+
+/// `rows 64..127, columns 0..127`, with the matrix where D is of several.
+std::string place_of(const Tile& tile, std::size_t batch) {
+  const std::string in_matrix = fmt::format("rows {}..{}, columns {}..{}", tile.row, tile.row + tile.rows - 1, tile.column,
+                                            tile.column + tile.columns - 1);
+  return batch == 1 ? in_matrix : fmt::format("{} of matrix {}", in_matrix, tile.matrix);
 }
 
 }  // namespace
@@ -85,6 +93,13 @@ bool WrongTiles::has(std::size_t matrix, std::size_t i, std::size_t j) const {
   const std::tuple first(matrix, i / rows * rows, j / columns * columns);
   const auto at = std::ranges::lower_bound(tiles, first, {}, first_of);
   return at != tiles.end() && first_of(*at) == first;
+}
+
+WrongTiles WrongTiles::as_seen() const {
+  WrongTiles seen = *this;
+  seen.rows = std::ranges::max(tiles, {}, &Tile::rows).rows;
+  seen.columns = std::ranges::max(tiles, {}, &Tile::columns).columns;
+  return seen;
 }
 
 std::uint64_t WrongTiles::choices() const {
@@ -98,22 +113,19 @@ std::string WrongTiles::word() const {
 }
 
 std::string WrongTiles::sentence() const {
+  if (are_matrices) return tiles.size() == 1 ? "one whole matrix" : fmt::format("{} whole matrices", tiles.size());
   return tiles.size() == 1 ? fmt::format("one {}x{} tile", rows, columns)
                            : fmt::format("{} tiles of {}x{}", tiles.size(), rows, columns);
-}
-
-std::string place_of(const Tile& tile, std::size_t batch) {
-  const std::string in_matrix = fmt::format("rows {}..{}, columns {}..{}", tile.row, tile.row + tile.rows - 1, tile.column,
-                                            tile.column + tile.columns - 1);
-  return batch == 1 ? in_matrix : fmt::format("{} of matrix {}", in_matrix, tile.matrix);
 }
 
 std::string places_of(const WrongTiles& tiles, std::size_t batch, const std::function<std::string(std::size_t)>& of_tile) {
   constexpr std::size_t most_named = 4;
   const std::size_t named = std::min(tiles.tiles.size(), most_named);
+  const auto place = [&](const Tile& tile) {
+    return tiles.are_matrices ? fmt::format("matrix {}", tile.matrix) : place_of(tile, batch);
+  };
   std::string words;
-  for (std::size_t i = 0; i < named; ++i)
-    words += (i == 0 ? "" : "; ") + place_of(tiles.tiles[i], batch) + (of_tile ? of_tile(i) : "");
+  for (std::size_t i = 0; i < named; ++i) words += (i == 0 ? "" : "; ") + place(tiles.tiles[i]) + (of_tile ? of_tile(i) : "");
   return tiles.tiles.size() == named ? words : fmt::format("{}; and {} more", words, tiles.tiles.size() - named);
 }
 
@@ -126,7 +138,10 @@ std::vector<WrongTiles> wrong_tiles(const products::MatmulShape& shape, const st
       if (auto tiles = tiles_of(rows, columns, shape, wrong)) all.push_back(std::move(*tiles));
   std::ranges::stable_sort(all, {}, [](const WrongTiles& tiles) {
     const bool are_powers = std::has_single_bit(tiles.rows) && std::has_single_bit(tiles.columns);
-    return std::tuple(tiles.tiles.size(), tiles.elements, tiles.rows != tiles.columns, !are_powers, tiles.rows * tiles.columns);
+    const WrongTiles seen = tiles.as_seen();
+    const int unseen = (seen.rows != tiles.rows) + (seen.columns != tiles.columns);
+    return std::tuple(tiles.tiles.size(), tiles.elements, unseen, tiles.rows != tiles.columns, !are_powers,
+                      tiles.rows * tiles.columns);
   });
   return all;
 }
