@@ -50,10 +50,12 @@ struct Factor {
 /// What the results of a row are the sums of.
 struct Row {
   std::vector<double> sum, size, radius, error;
+  std::vector<SignedTerms> terms;  ///< of add() alone
   std::vector<Kinds> kinds;
   std::vector<char> is_doubtful;  ///< some operand is infinite or NaN, and need not be
 
-  explicit Row(std::size_t width) : sum(width), size(width), radius(width), error(width), kinds(width), is_doubtful(width, 0) {}
+  explicit Row(std::size_t width)
+      : sum(width), size(width), radius(width), error(width), terms(width), kinds(width), is_doubtful(width, 0) {}
 
   /// Adds a product to each result; the operands are known exactly.
   void add_exact(const double* a, std::uint64_t a_step, const double* b, std::uint64_t b_step) noexcept {
@@ -75,26 +77,36 @@ struct Row {
     }
   }
   void add(std::size_t j, const Approximate& x, const Approximate& y) noexcept {
-    const double a = std::fabs(x.value), b = std::fabs(y.value);
-    sum[j] += x.value * y.value;
+    const double a = std::fabs(x.value), b = std::fabs(y.value), product = x.value * y.value;
+    sum[j] += product;
     size[j] += a * b;
-    radius[j] += a * y.radius + b * x.radius + x.radius * y.radius;
-    error[j] += a * y.error + b * x.error + x.error * y.error;
+    terms[j].add(product);
+    if (std::isfinite(product)) {
+      radius[j] += a * y.radius + b * x.radius + x.radius * y.radius;
+      error[j] += a * y.error + b * x.error + x.error * y.error;
+    }
     if (is_plain(x) && is_plain(y)) return;
     kinds[j] = sum_of(kinds[j], product_of(x, y));
     if (is_doubted(x) || is_doubted(y)) is_doubtful[j] = 1;
   }
-  /// Of `terms` products, or of `terms` elements that are copied where that is one.
-  Approximate total(const KernelArithmetic& a, std::size_t j, std::uint64_t terms, bool is_copy) const {
-    if (!std::isfinite(sum[j])) return not_finite(sum[j], kinds[j], is_doubtful[j] != 0, radius[j]);
+  /// Whether no sum of some of the products leaves the range of a format by far.
+  bool is_in_range(emu::Format format) const {
+    return std::all_of(size.begin(), size.end(), [most = largest(format) / 2](double x) { return x <= most; });
+  }
+  /// Of `count` products, or of `count` elements that are copied where that is one.
+  Approximate total(const KernelArithmetic& a, std::size_t j, std::uint64_t count, bool is_copy) const {
+    // Errors may all be of one sign.
+    const double errors = error[j] + radius[j];
+    const Overflow of_sum =
+        overflow_of_sum(sum[j], {terms[j].positive + errors, terms[j].negative + errors}, 1 + 0x1p-10, largest(a.format));
+    if (!std::isfinite(sum[j]))
+      return not_finite(sum[j], {kinds[j].special | of_sum, kinds[j].finite}, is_doubtful[j] != 0, radius[j]);
     const Overflow of_terms = kinds[j].special;
-    const double all = size[j] + error[j] + radius[j], n = static_cast<double>(terms);
+    const double all = size[j] + errors, n = static_cast<double>(count);
     if (all == 0 || is_copy) return settled(a, {sum[j], radius[j], error[j], of_terms});
     // A rounding of each product and of each addition in float64; what the kernel loses, by its own arithmetic.
     const double here = (n + 2) * 0x1p-53 * all * (1 + 0x1p-20) + std::numeric_limits<double>::denorm_min();
-    const double there = sum_relative(a, terms) * all + n * underflow(a.format);
-    // Errors may all be of one sign.
-    const Overflow of_sum = overflow_of_sum(sum[j], size[j] + 2 * (error[j] + radius[j]), 1 + 0x1p-10, largest(a.format));
+    const double there = sum_relative(a, count) * all + n * underflow(a.format);
     return settled(a, {sum[j], radius[j] + here, error[j] + there, of_terms | of_sum});
   }
 };
@@ -125,18 +137,24 @@ void Evaluation::keep_contraction(std::size_t node, Kept& out, int threads) cons
   const std::uint64_t rows = width == 0 ? 0 : element_count(c.kept) / width;
   const std::vector<std::uint64_t> none(c.summed.size(), 0);
   out.make(rows * width);
-  emu::for_each_task(static_cast<std::size_t>(rows), threads, [&](std::size_t row) {
+  const auto sums_of = [&](std::size_t row, bool from_values) {
     Row sums(static_cast<std::size_t>(width));
     Places of_a(c.summed, c.operands[0].summed, begin_of(c, 0, row));
     Places of_b(c.summed, has_b ? c.operands[1].summed : none, has_b ? begin_of(c, 1, row) : 0);
     for (std::uint64_t k = 0; k < terms; ++k, of_a.next(), of_b.next()) {
-      if (exact) {
+      if (from_values) {
         sums.add_exact(a.values.data() + of_a.place(), a.step, b.values.data() + of_b.place(), b.step);
         continue;
       }
       for (std::uint64_t j = 0; j < width; ++j)
         sums.add(static_cast<std::size_t>(j), a.at(of_a.place() + j * a.step), b.at(of_b.place() + j * b.step));
     }
+    return sums;
+  };
+  emu::for_each_task(static_cast<std::size_t>(rows), threads, [&](std::size_t row) {
+    Row sums = sums_of(row, exact);
+    // Near the end of the range it matters of which signs the products are.
+    if (exact && !sums.is_in_range(n.arithmetic.format)) sums = sums_of(row, false);
     const bool is_copy = terms == 1 && !has_b;
     for (std::uint64_t j = 0; j < width; ++j)
       out.put(row * width + j, sums.total(n.arithmetic, static_cast<std::size_t>(j), terms, is_copy));
