@@ -107,6 +107,7 @@ class Bias {
 };
 
 std::vector<Value> attention(const Call& call) {
+  if ((call.maybe(4) == nullptr) != (call.maybe(5) == nullptr)) throw Error("a past key or a past value alone");
   const bool is_flat = call.in(0).shape.size() == 3;
   const std::int64_t of_queries = call.whole("q_num_heads", 0), of_keys = call.whole("kv_num_heads", 0);
   const Value q = heads_of(call.in(0), of_queries);
@@ -116,7 +117,6 @@ std::vector<Value> attention(const Call& call) {
   if (q.shape[0] != k.shape[0] || k.shape[0] != v.shape[0] || q.shape[3] != k.shape[3] || k.shape[1] != v.shape[1] ||
       k.shape[2] != v.shape[2] || groups * k.shape[1] != q.shape[1])
     throw Error("of " + words_of(q.shape) + ", " + words_of(k.shape) + " and " + words_of(v.shape));
-  if ((call.maybe(4) == nullptr) != (call.maybe(5) == nullptr)) throw Error("a past key or a past value alone");
   const double scale = call.real("scale", 1 / std::sqrt(static_cast<double>(q.shape[3]))), cap = call.real("softcap", 0);
   const std::int64_t mode = call.whole("qk_matmul_output_mode", 0);
   Value scores = matmul(q, transposed(repeated(k, groups), {0, 1, 3, 2}), call.threads);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "emu/bulk.hpp"
 #include "emu/catalogue.hpp"
@@ -266,8 +267,8 @@ std::vector<Value> cast_like(const Call& call) { return {cast_to(call.in(0), cal
 std::vector<Value> clip(const Call& call) {
   const Value& x = call.in(0);
   const auto limit = [&](const char* name, std::size_t i, double otherwise) {
-    if (const Value* const given = call.maybe(i); given != nullptr && given->count() == 1) return given->at(0);
-    return call.real(name, otherwise);
+    const std::optional<double> given = call.number(i);
+    return given ? *given : call.real(name, otherwise);
   };
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const double low = limit("min", 1, -infinity), high = limit("max", 2, infinity);
@@ -296,9 +297,7 @@ std::vector<Value> sign(const Call& call) {
 }
 std::vector<Value> same(const Call& call) { return {call.in(0)}; }
 std::vector<Value> dropout(const Call& call) {
-  const Value* const training = call.maybe(2);
-  if (training != nullptr && training->count() == 1 && training->at(0) != 0)
-    throw NotComputed("in training, where it draws random numbers");
+  if (call.number(2).value_or(0) != 0) throw NotComputed("in training, where it draws random numbers");
   Value mask = make(call.opset < 10 ? Kind::real : Kind::truth, call.in(0).shape);
   std::ranges::fill(mask.wholes, 1);
   std::ranges::fill(mask.reals, 1.0F);
@@ -423,7 +422,7 @@ constexpr Operator elementwise_table[] = {{"Abs", absolute},
 
 /// x^y within some ulp of float64: by products for small integers, else by the logarithm.
 double power(double x, double y) {
-  if (y == 0 || x == 1) return 1;
+  if (y == 0 || x == 1 || (x == -1 && std::isinf(y))) return 1;
   if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<double>::quiet_NaN();
   const bool is_whole = std::floor(y) == y, is_odd = is_whole && std::fabs(y) < 0x1p53 && std::fmod(y, 2) != 0;
   if (is_whole && std::fabs(y) <= 64) {

@@ -65,7 +65,7 @@ std::vector<Value> gather_nd(const Call& call) {
   const Value &x = call.in(0), &indices = call.in(1).as_integers();
   const std::int64_t of_batch = call.whole("batch_dims", 0);
   if (of_batch < 0 || indices.shape.empty() || static_cast<std::size_t>(of_batch) >= indices.shape.size())
-    throw Error("batch_dims " + std::to_string(of_batch));
+    throw Error("batch_dims " + std::to_string(of_batch) + " for indices of " + words_of(indices.shape));
   const auto batch = static_cast<std::size_t>(of_batch);
   const std::size_t depth = indices.shape.back();
   if (batch + depth > x.shape.size()) throw Error("indices of " + words_of(indices.shape) + " for " + words_of(x.shape));
@@ -128,8 +128,10 @@ std::vector<Value> scatter_nd(const Call& call) {
   const Value &x = call.in(0), &indices = call.in(1).as_integers(), &updates = call.in(2);
   if (indices.shape.empty() || indices.shape.back() > x.shape.size() || updates.kind != x.kind)
     throw Error("indices of " + words_of(indices.shape) + " for " + words_of(x.shape));
-  const std::size_t depth = indices.shape.back(), rows = depth == 0 ? 0 : indices.count() / depth;
+  const std::size_t depth = indices.shape.back();
   const std::size_t size = count_of(Shape(x.shape.begin() + static_cast<std::ptrdiff_t>(depth), x.shape.end()));
+  const std::size_t rows =  // without indices and elements there may be any number of them
+      depth == 0 && size == 0 ? 0 : count_of(Shape(indices.shape.begin(), indices.shape.end() - 1));
   if (updates.count() != count_of({rows, size}))
     throw Error("updates of " + words_of(updates.shape) + " for indices of " + words_of(indices.shape));
   const std::string reduction = call.text("reduction", "none");
@@ -233,7 +235,8 @@ std::vector<Value> extreme_index(const Call& call, bool greatest) {
     const auto at = [&](std::size_t i) { return x.at(lines.first(line) + i * lines.step); };
     for (std::size_t i = 1; i < lines.length; ++i) {
       const double a = greatest ? at(i) : -at(i), b = greatest ? at(best) : -at(best);
-      if (a > b || (last && a == b) || (std::isnan(a) && !std::isnan(b))) best = i;
+      const bool same = a == b || (std::isnan(a) && std::isnan(b));
+      if (a > b || (last && same) || (!same && std::isnan(a))) best = i;
     }
     out.wholes[line] = static_cast<std::int64_t>(best);
   }

@@ -28,6 +28,13 @@ const Value& Call::in(std::size_t i) const {
   if (maybe(i) == nullptr) throw Error("has no input " + std::to_string(i));
   return *inputs[i];
 }
+std::optional<double> Call::number(std::size_t i) const {
+  const Value* const given = maybe(i);
+  if (given == nullptr) return std::nullopt;
+  if (given->count() != 1)
+    throw Error("input " + std::to_string(i) + " of " + words_of(given->shape) + ", where one number is wanted");
+  return given->at(0);
+}
 
 namespace {
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ struct Call {
   const Value& in(std::size_t i) const;
   /// One that need not.
   const Value* maybe(std::size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
+  /// One of a single number, that need not be given. @throws ulpscope::Error where it holds more, or none
+  std::optional<double> number(std::size_t i) const;
 
   /// Attributes, or what they are where they are not given. @throws ulpscope::Error where one is of another type
   ///@{

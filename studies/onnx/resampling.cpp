@@ -129,9 +129,9 @@ std::vector<Value> resize_by(const Call& call, const Value* scales, const std::v
     const auto in = static_cast<double>(x.shape[axes[i]]);
     const double scale = by_scale ? scales->at(i) : static_cast<double>(sizes[i]) / in,
                  extent = by_scale ? std::floor(in * scale) : static_cast<double>(sizes[i]);
-    if (x.shape[axes[i]] == 0 || !(scale > 0) || !(extent >= 0) || extent > 0x1p40)
+    if (x.shape[axes[i]] == 0 || !(scale > 0) || extent > 0x1p40)
       throw Error("scales or sizes that do not fit " + words_of(x.shape));
-    if (scale != 1 || extent != in) x = resized(x, axes[i], static_cast<std::size_t>(extent), scale, how);
+    if (scale != 1) x = resized(x, axes[i], static_cast<std::size_t>(extent), scale, how);
   }
   return {x};
 }

@@ -124,7 +124,7 @@ std::vector<Value> slice(const Call& call) {
     if (by == 0) throw Error("a step of 0");
     const auto from_end = [all](std::int64_t at) { return at < 0 ? std::max(at, -all - 1) + all : at; };
     const std::int64_t begin = by > 0 ? std::clamp<std::int64_t>(from_end(starts[i]), 0, all)
-                                      : std::clamp<std::int64_t>(from_end(starts[i]), 0, all - 1);
+                                      : std::min(std::max<std::int64_t>(from_end(starts[i]), 0), all - 1);
     const std::int64_t end =
         by > 0 ? std::clamp<std::int64_t>(from_end(ends[i]), 0, all) : std::clamp<std::int64_t>(from_end(ends[i]), -1, all - 1);
     const std::int64_t distance = by > 0 ? end - begin : begin - end;
@@ -186,8 +186,8 @@ std::vector<Value> constant(const Call& call) {
 std::vector<Value> constant_of_shape(const Call& call) {
   const Shape shape = shape_of(call.wholes_of("", 0));
   const auto* const given = call.node.find("value");
-  Value one = make(Kind::real, {});
-  if (given != nullptr && given->tensor) one = reshaped(value_of(*given->tensor), {});
+  if (given != nullptr && !given->tensor) throw Error("attribute value is of another type");
+  const Value one = given == nullptr ? make(Kind::real, {}) : reshaped(value_of(*given->tensor), {});
   return {stretched(one, shape)};
 }
 
@@ -218,8 +218,8 @@ std::vector<Value> pad(const Call& call) {
     for (const std::int64_t axis : call.wholes_of("axes", 3)) axes.push_back(axis_of(axis, rank));
   }
   if (pads.size() != 2 * axes.size()) throw Error(std::to_string(pads.size()) + " pads for " + words_of(x.shape));
-  const Value* const given = call.has("pads") ? nullptr : call.maybe(2);
-  const double fill = given != nullptr && given->count() == 1 ? given->at(0) : call.real("value", 0);
+  const std::optional<double> given = call.has("pads") ? std::nullopt : call.number(2);
+  const double fill = given ? *given : call.real("value", 0);
   const std::string mode = call.text("mode", "constant");
   if (std::ranges::any_of(pads, [](std::int64_t n) { return n < -(std::int64_t{1} << 40) || n > std::int64_t{1} << 40; }))
     throw Error("pads that do not fit");
@@ -267,12 +267,12 @@ std::vector<Value> triangle(const Call& call) {
   const Value& x = call.in(0);
   const std::size_t rank = x.shape.size();
   if (rank < 2) throw Error("of " + words_of(x.shape));
-  const Value* const diagonal = call.maybe(1);
-  const std::int64_t k = diagonal != nullptr && diagonal->count() == 1 ? diagonal->as_integers().wholes[0] : 0;
+  if (const Value* const diagonal = call.maybe(1)) diagonal->as_integers();
+  const double k = call.number(1).value_or(0);
   const bool upper = call.whole("upper", 1) != 0;
   const std::vector<std::size_t> strides = strides_of(x.shape);
   return {moved(x, x.shape, [&](const std::vector<std::size_t>& at) {
-    const std::int64_t above = static_cast<std::int64_t>(at[rank - 1]) - static_cast<std::int64_t>(at[rank - 2]);
+    const double above = static_cast<double>(at[rank - 1]) - static_cast<double>(at[rank - 2]);
     return (upper ? above >= k : above <= k) ? std::inner_product(at.begin(), at.end(), strides.begin(), std::size_t{0})
                                              : nowhere;
   })};

@@ -77,7 +77,9 @@ Windows Windows::backwards(const Call& call, Shape image, Shape size) {
   const std::vector<std::int64_t> more = call.wholes("output_padding", std::vector<std::int64_t>(rank, 0)),
                                   wanted = call.wholes("output_shape");
   const std::string automatic = call.text("auto_pad", "NOTSET");
-  if (more.size() != rank || (!wanted.empty() && wanted.size() != rank))
+  const auto is_far = [](std::int64_t n) { return n < 0 || n > std::int64_t{1} << 40; };
+  if (more.size() != rank || (!wanted.empty() && wanted.size() != rank) || std::ranges::any_of(more, is_far) ||
+      std::ranges::any_of(wanted, is_far))
     throw Error("output_padding or output_shape that do not fit");
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t reach = (whole(made.kernel[d]) - 1) * made.dilations[d] + 1,
@@ -90,6 +92,8 @@ Windows Windows::backwards(const Call& call, Shape image, Shape size) {
       made.before[d] = automatic == "SAME_UPPER" ? pad / 2 : pad - pad / 2;
     } else if (automatic == "VALID") {
       made.before[d] = 0, extent = whole_extent;
+    } else if (automatic != "NOTSET") {
+      throw Error("auto_pad '" + automatic + "'");
     }
     if (extent < 0 || extent > std::int64_t{1} << 40) throw Error("an extent of " + std::to_string(extent));
     made.in.push_back(static_cast<std::size_t>(extent));
