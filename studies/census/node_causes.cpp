@@ -24,10 +24,16 @@ std::string node_words(const ValueNode& node) {
   return node.is_initializer() ? "an initializer" : "node '" + node.name + "' (" + node.op + ")";
 }
 
-const NodeCauses::Source* NodeCauses::before(const ValueNode& made, const std::string& format) const {
-  for (const std::string& taken : made.takes)
-    if (const auto found = broken_.find({taken, format}); found != broken_.end()) return &found->second;
-  return nullptr;
+/// Of what a node takes, what breaks; of what fits, what is made of what breaks.
+NodeCauses::Followed NodeCauses::before(const ValueNode& made, const std::string& format) const {
+  Followed before;
+  for (const std::string& taken : made.takes) {
+    const auto found = followed_.find({taken, format});
+    if (found == followed_.end()) continue;
+    if (found->second.breaks) return found->second;
+    if (!before.source) before = found->second;
+  }
+  return before;
 }
 
 /// How far they are outside the format's, where they are; under a scale they are not those that are rounded.
@@ -53,11 +59,14 @@ std::string NodeCauses::of(const CensusRow& row) {
   const bool overflows = row.sums.of(Outcome::overflow) != 0;
   const bool is_infinite = row.sums.of(Outcome::infinite) != 0, is_nan = row.sums.of(Outcome::nan) != 0;
   const bool breaks = overflows || is_infinite || is_nan;
-  const Source* const source = before(made, format);
-  if (breaks) {
-    const std::string what = made.is_initializer() ? "the initializer " + row.tensor : node_words(made);
-    broken_.emplace(std::pair(row.tensor, format), source != nullptr ? *source : Source{what, overflows});
-  }
+  const Followed taken = before(made, format);
+  std::shared_ptr<const Source> source = taken.source;
+  if (breaks && !taken.breaks)
+    source = std::make_shared<const Source>(made.is_initializer() ? "the initializer " + row.tensor : node_words(made),
+                                            overflows, taken.source);
+  else if (!breaks && source && source->behind)
+    source = source->behind;
+  if (source) followed_.emplace(std::pair(row.tensor, format), Followed{source, breaks});
 
   std::string text;
   if (made.is_initializer())
@@ -67,9 +76,14 @@ std::string NodeCauses::of(const CensusRow& row) {
   if (is_infinite || is_nan)
     text += std::string(" In float32 it already has ") + (is_infinite ? "infinities" : "") +
             (is_infinite && is_nan ? " and " : "") + (is_nan ? "NaNs" : "") + ".";
-  if (source != nullptr)
-    text += std::string(" What the node takes ") + (source->overflows ? "overflows" : "is infinite or NaN") +
-            " before it, first in " + source->what + ".";
+  const auto first_in = [](const Source& first) {
+    return std::string(first.overflows ? "overflows" : "is infinite or NaN") + " before it, first in " + first.what;
+  };
+  if (taken.breaks)
+    text += " What the node takes " + first_in(*taken.source) +
+            (taken.source->behind ? ", behind " + taken.source->behind->what : "") + ".";
+  else if (breaks && taken.source)
+    text += " What the node takes fits, but is made of what " + first_in(*taken.source) + ".";
   else if (breaks && !made.is_initializer())
     text += std::string(" It breaks first: nothing counted that the node takes ") +
             (overflows ? "overflows." : "is infinite or NaN.");

@@ -21,8 +21,8 @@ class NodeCauses {
       : nodes_(std::move(nodes)), has_scale_(scaling.rule != ScaleRule::none), options_(options) {}
 
   /// Sentences that follow that of the next row: what gives the value, how far its magnitudes are outside the format's, and
-  /// where what it takes overflows, or is infinite or NaN, first. Of what it takes only rows before this one are known. Empty
-  /// where the row is of no value of a model.
+  /// where what it takes, or is made of, overflows, or is infinite or NaN, first. Of what it takes only rows before this one
+  /// are known. Empty where the row is of no value of a model.
   std::string of(const CensusRow& row);
   /// The same of one row after the other.
   std::vector<std::string> of(const std::vector<CensusRow>& rows);
@@ -32,15 +32,21 @@ class NodeCauses {
   struct Source {
     std::string what;        ///< the node or initializer
     bool overflows = false;  ///< there, in the format; else it is infinite or NaN in float32
+    std::shared_ptr<const Source> behind = nullptr;  ///< the first that it is made of, by values that fit; null: none
+  };
+  /// What is known of a value in a format.
+  struct Followed {
+    std::shared_ptr<const Source> source = nullptr;  ///< of what breaks it, or where it fits the first that it is made of
+    bool breaks = false;                             ///< whether it overflows, or is infinite or NaN
   };
 
-  const Source* before(const ValueNode& made, const std::string& format) const;
+  Followed before(const ValueNode& made, const std::string& format) const;
   std::string magnitudes(const CensusRow& row, const std::string& format) const;
 
   std::shared_ptr<const ValueNodes> nodes_;
   bool has_scale_;
   emu::RoundingOptions options_;
-  std::map<std::pair<std::string, std::string>, Source> broken_;  ///< by label and format
+  std::map<std::pair<std::string, std::string>, Followed> followed_;  ///< those with a source, by label and format
 };
 
 /// A node in a sentence: `node '/norm/Pow' (Pow)`, or `an initializer`.

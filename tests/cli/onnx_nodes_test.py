@@ -151,6 +151,25 @@ class Nodes(Folder):
         for name in ("y", "z"):
             self.assertIn("first in node 'inner' (Mul).", said[name, "float16"])
 
+    def test_what_is_made_of_what_overflows_by_values_that_fit_does_not_break_first(self):
+        # A root between two products, as norms have it; then another root, and a product of its own.
+        (self.path / "m.onnx").write_bytes(model(
+            [node("Mul", ["x", "x"], ["t"], name="SQ"), node("Sqrt", ["t"], ["s"], name="RT"), node("Mul", ["s", "k"], ["y"], name="M"),
+             node("Neg", ["y"], ["z"], name="N"), node("Sqrt", ["y"], ["r"], name="RR"), node("Neg", ["r"], ["f"], name="F"),
+             node("Mul", ["f", "k"], ["u"], name="U"), node("Mul", ["s", "big"], ["b"], name="B"), node("Log", ["f"], ["n"], name="L")],
+            [tensor("k", [1], [1000.0]), tensor("big", [1], [1e6])], [value_info("x", 1, [2, 4])], ["u"]))
+        said = {name: sentence for (name, *_), sentence in self.report("--to", "fp16").items()}
+        behind = " What the node takes fits, but is made of what overflows before it, first in node 'SQ' (Mul)."
+        ends = {"t": " It breaks first: nothing counted that the node takes overflows.",
+                "s": " What the node takes overflows before it, first in node 'SQ' (Mul).", "y": behind,
+                "z": " What the node takes overflows before it, first in node 'M' (Mul), behind node 'SQ' (Mul).",
+                "f": " It comes from node 'F' (Neg).", "u": behind, "n": behind,
+                "b": " What the node takes overflows before it, first in the initializer m.onnx:big."}
+        for name, end in ends.items():
+            self.assertTrue(said[name].endswith(end), said[name])
+        # Each format has its own: bfloat16 holds them all.
+        self.assertNotIn("before it", "".join(sentence for (name, *_), sentence in self.report_again("--to", "bf16").items() if name != "n"))
+
     def test_names_that_move_a_terminal_are_escaped(self):
         (self.path / "m.onnx").write_bytes(model([node("Neg", ["x"], ["y"], name="a\x1bb")], [], [value_info("x", 1, [2, 4])], ["y"]))
         self.assertEqual(self.rows("m.onnx", "--to", "fp16")[1], {"y": ("Neg", "a\\x1bb")})
