@@ -151,8 +151,7 @@ class Graph {
       const Value& value = *outputs[i];
       const bool is_wanted = value.is_real() || (run_.integers && !value.is_sequence());
       if (!scope.counts || !is_wanted || (node.op == "Constant" && value.count() <= 1)) continue;
-      count(tensor_of(outputs[i]), name, giving(node, value, scope), scope);
-      labels_.emplace(&value, tensors_.back().label);
+      count(tensor_of(outputs[i]), name, giving(node, outputs[i], scope), scope);
     }
     if (!lost.empty()) left_out_.add(op_of(node), name_of(node), lost);
   }
@@ -162,17 +161,19 @@ class Graph {
     return emu::visible(file_ + ":" + scope.prefix + name);
   }
 
+  /// Of a value by its name, here or around; nothing where there is none.
+  std::optional<std::string> label_around(const std::string& name, const Scope& here) const {
+    for (const Scope* scope = &here; scope != nullptr; scope = scope->outer)
+      if (scope->values.contains(name) || scope->constants.contains(name)) return label_of(name, *scope);
+    return std::nullopt;
+  }
+
   /// A node, and what it takes to give a value.
-  ValueNode giving(const OnnxNode& node, const Value& value, const Scope& here) const {
+  ValueNode giving(const OnnxNode& node, const SharedValue& value, const Scope& here) const {
     ValueNode out{.op = emu::visible(op_of(node)), .name = emu::visible(own_name(node))};
     for (const std::string& name : node.inputs)
-      for (const Scope* scope = &here; scope != nullptr; scope = scope->outer) {
-        if (!scope->values.contains(name) && !scope->constants.contains(name)) continue;
-        out.takes.push_back(label_of(name, *scope));
-        break;
-      }
-    // What a node in a branch has given is there under a name of its own.
-    if (const auto same = labels_.find(&value); same != labels_.end()) out.takes.push_back(same->second);
+      if (std::optional<std::string> label = label_around(name, here)) out.takes.push_back(*std::move(label));
+    if (const auto same = branch_labels_.find(value); same != branch_labels_.end()) out.takes.push_back(same->second);
     return out;
   }
 
@@ -282,7 +283,11 @@ class Graph {
     own.outer = &scope, own.function = scope.function, own.call = scope.call;
     if (own.counts) own.prefix = scope.prefix + node.prefix_of(*taken);
     compute(*taken->graph, own);
-    return outputs_of(taken->graph->outputs, own);
+    const std::vector<std::string>& names = taken->graph->outputs;
+    std::vector<SharedValue> outputs = outputs_of(names, own);
+    for (std::size_t i = 0; own.counts && i < outputs.size(); ++i)
+      if (const auto label = label_around(names[i], own); outputs[i] && label) branch_labels_[outputs[i]] = *label;
+    return outputs;
   }
 
   /// Operators that compute graphs which are their attributes.
@@ -305,7 +310,7 @@ class Graph {
   tensors::HeldMemory names_{"the names of a model's values"};
   std::vector<tensors::Tensor> tensors_;
   ValueNodes nodes_;
-  std::map<const Value*, std::string> labels_;  ///< of values that tensors_ keep
+  std::map<SharedValue, std::string> branch_labels_;  ///< of what branches give, by the names that it has there
   onnx::LeftOut left_out_;
 };
 

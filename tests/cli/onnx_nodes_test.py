@@ -151,6 +151,24 @@ class Nodes(Folder):
         for name in ("y", "z"):
             self.assertIn("first in node 'inner' (Mul).", said[name, "float16"])
 
+    def test_an_initializer_that_a_branch_gives_is_followed_into_it_and_around_it(self):
+        for name, inner, outer in (("/If/then_branch/w", [tensor("w", [2], [1e6, 2.0])], []), ("w", [], [tensor("w", [2], [1e6, 2.0])])):
+            (self.path / "m.onnx").write_bytes(model(
+                [node("If", ["c"], ["y"], branch("then", [], inner, [], ["w"]), branch("else", [], [], [], ["x"]), name="/If"), node("Neg", ["y"], ["z"])],
+                [field(2, 9) + field(8, "c") + field(9, b"\1"), *outer], [value_info("x", 1, [2, 4])], ["z"]))
+            said = self.report_again("--to", "fp16") if (self.path / "report").exists() else self.report("--to", "fp16")
+            for value in ("y", "z"):
+                self.assertTrue(said[value, "float16"].endswith(f" What the node takes overflows before it, first in the initializer m.onnx:{name}."), said)
+
+    def test_an_initializer_through_branches_in_branches_has_the_inner_name(self):
+        inner = node("If", ["c"], ["v"], branch("then", [], [tensor("w", [2], [1e6, 2.0])], [], ["w"]), branch("else", [], [], [], ["x"]), name="in")
+        (self.path / "m.onnx").write_bytes(model(
+            [node("If", ["c"], ["y"], branch("then", [inner], [], [], ["v"]), branch("else", [], [], [], ["x"]), name="out")],
+            [field(2, 9) + field(8, "c") + field(9, b"\1")], [value_info("x", 1, [2, 4])], ["y"]))
+        said = self.report("--to", "fp16")
+        for value in ("out/then_branch/v", "y"):
+            self.assertIn("first in the initializer m.onnx:out/then_branch/in/then_branch/w.", said[value, "float16"])
+
     def test_what_is_made_of_what_overflows_by_values_that_fit_does_not_break_first(self):
         # A root between two products, as norms have it; then another root, and a product of its own.
         (self.path / "m.onnx").write_bytes(model(
