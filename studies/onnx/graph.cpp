@@ -177,7 +177,7 @@ class Graph {
     return out;
   }
 
-  /// Adds a tensor to those of the model.
+  /// Adds a tensor to those of the model. @throws Error where another has its label
   void count(tensors::Tensor tensor, const std::string& name, ValueNode node, const Scope& scope) {
     // Prefixes and names many values may have, however long they are.
     texts_ += 2 * scope.prefix.size() + node.op.size() + node.name.size();
@@ -185,7 +185,7 @@ class Graph {
     names_.grow(texts_);
     tensor.name = scope.prefix + name;
     tensor.label = label_of(name, scope);
-    nodes_.emplace(tensor.label, std::move(node));
+    if (!nodes_.emplace(tensor.label, std::move(node)).second) throw Error("two values would be named '" + tensor.name + "'");
     tensors_.push_back(std::move(tensor));
   }
 

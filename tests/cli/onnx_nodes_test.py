@@ -188,6 +188,21 @@ class Nodes(Folder):
         # Each format has its own: bfloat16 holds them all.
         self.assertNotIn("before it", "".join(sentence for (name, *_), sentence in self.report_again("--to", "bf16").items() if name != "n"))
 
+    def test_two_values_that_would_have_one_name_are_refused(self):
+        for second in ("a\\x0a", "a\n"):
+            (self.path / "m.onnx").write_bytes(model([node("Neg", ["x"], ["a\n"], name="P"), node("Exp", ["x"], [second], name="Q")],
+                                                     [], [value_info("x", 1, [2, 4])], ["a\n"]))
+            done = run("census", "m.onnx", "--inputs", "x.safetensors", cwd=self.path)
+            why = "two values would be named 'a\\x0a'" if second != "a\n" else "gives 'a\\x0a', which is there already"
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(f"m.onnx: node 'Q' (Exp): {why}\n", done.stderr)
+        (self.path / "m.onnx").write_bytes(model(
+            [node("Neg", ["x"], ["n/then_branch/w"]), node("If", ["c"], ["y"], branch("then", [], [tensor("w", [1], [1.0])], [], ["w"]),
+                                                           branch("else", [], [], [], ["x"]), name="n")],
+            [field(2, 9) + field(8, "c") + field(9, b"\1")], [value_info("x", 1, [2, 4])], ["y"]))
+        done = run("census", "m.onnx", "--inputs", "x.safetensors", cwd=self.path)
+        self.assertIn("m.onnx: node 'n' (If): two values would be named 'n/then_branch/w'\n", done.stderr)
+
     def test_names_that_move_a_terminal_are_escaped(self):
         (self.path / "m.onnx").write_bytes(model([node("Neg", ["x"], ["y"], name="a\x1bb")], [], [value_info("x", 1, [2, 4])], ["y"]))
         self.assertEqual(self.rows("m.onnx", "--to", "fp16")[1], {"y": ("Neg", "a\\x1bb")})
