@@ -14,7 +14,7 @@
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
 #include "files/read_file.hpp"
-#include "reports/sha256.hpp"
+#include "reports/file_sha256.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -73,7 +73,7 @@ std::string program_lines(const std::vector<std::string>& rules) {
     std::error_code ignored;
     for (const std::string& word : words)
       if (std::filesystem::is_regular_file(word, ignored))
-        lines += emu::visible(word) + ", sha256 " + reports::sha256(files::read_file(word)) + "\n";
+        lines += emu::visible(word) + ", sha256 " + reports::sha256_of_file(files::open_file(word), word) + "\n";
   }
   return lines;
 }

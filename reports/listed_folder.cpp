@@ -11,6 +11,7 @@
 #include "emu/json_input.hpp"
 #include "files/new_file.hpp"
 #include "files/read_file.hpp"
+#include "reports/file_sha256.hpp"
 #include "reports/sha256.hpp"
 
 namespace ulpscope::reports {
@@ -18,15 +19,6 @@ namespace {
 
 using files::Folder;
 using files::FolderEntry;
-std::string hash_of(const Folder& folder, const std::string& name) {
-  const std::string path = folder.path_of(name);
-  const files::OpenFile file = files::open_file(folder, name);
-  std::string portion(std::size_t{1} << 16, '\0');
-  Sha256 digest;
-  while (const std::size_t got = files::read_some(file, portion.data(), portion.size(), path))
-    digest.add(std::string_view(portion).substr(0, got));
-  return digest.hex();
-}
 
 /// Looks at every name in a folder.
 class Owner {
@@ -70,7 +62,7 @@ class Owner {
       throw Error(folder_.path() + " holds " + name + (entry.kind == files::Kind::file ? "" : std::string(", ") + words_of(entry.kind)) +
                   ", which is not part of " + listed_.noun + ": name a new or an empty directory");
     if (!left_over) {
-      const std::string hash = hash_of(folder, entry.name);
+      const std::string hash = sha256_of_file(files::open_file(folder, entry.name), folder.path_of(entry.name));
       if (std::none_of(first, last, [&](const auto& listed) { return listed.second == hash; }))
         throw Error(folder_.path() + " holds " + name + ", which is not what " + listed_.manifest +
                     " lists: it was changed; move it away, or name a new or an empty directory");

@@ -129,6 +129,14 @@ class Resumed(Audits):
         self.assert_goes_on(words, right)
         self.assertEqual(self.calls(), calls + 2)
 
+    def test_a_program_may_be_given_a_file_of_any_size(self):
+        with open(self.path / "large", "wb") as file:
+            file.truncate((1 << 30) + 1)
+        words = ["program:./check {ref} {out} large" if word.startswith("program:") else word for word in self.words(*SOFTMAX)]
+        right, _ = self.right(words)
+        self.program(*words, "-o", "out", "--resume", code=self.code)
+        self.assertEqual(self.contents("out"), right)
+
     def test_other_work_is_refused(self):
         words = self.words(*PRODUCT)
         self.ended_at(words, 5)
