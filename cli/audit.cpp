@@ -2,6 +2,7 @@
 // The command `audit`: words to a request, tables or text out, and what the exit code is.
 #include "verify/audit/audit.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -68,6 +69,15 @@ void write(const std::string& directory, const std::string& heading, std::uint64
   remark_report(directory);
 }
 
+/// The report is written. Verdicts stay where a rule still owes some.
+void finish(KeptStudy& kept, const std::string& directory) {
+  const std::size_t missing = kept.missing();
+  if (missing == 0) return kept.remove();
+  remark(kept_folder(directory) + ": keeps all verdicts but of " + std::to_string(missing) +
+         (missing == 1 ? " output" : " outputs") +
+         " on which a rule gave none; the same command with --resume asks again about " + (missing == 1 ? "it" : "them"));
+}
+
 template <class Request>
 int run(const Audit<Request>& audit, const Arguments& arguments) {
   if (!audit.directory.empty()) {
@@ -89,7 +99,7 @@ int run(const Audit<Request>& audit, const Arguments& arguments) {
   verify::check_unbroken(result);
   if (!audit.directory.empty()) {
     write(audit.directory, verify::audit_heading(config), seed_of(config), result, arguments);
-    kept.remove();
+    finish(kept, audit.directory);
   } else if (rendering_of(audit.common) == Rendering::text) {
     print_text(verify::audit_heading(config), audit.common, result);
   } else {

@@ -76,6 +76,12 @@ void KeptParts::keep(std::size_t tensor, const std::string& line) {
   const std::string text = std::to_string(tensor) + " " + line;
   const std::lock_guard lock(one_at_a_time_);
   lines_->add(text);
+  line_of_[tensor] = lines_->count() - 1;
+}
+
+std::size_t KeptParts::missing() const {
+  const std::lock_guard lock(one_at_a_time_);
+  return static_cast<std::size_t>(std::count(line_of_.begin(), line_of_.end(), std::nullopt));
 }
 
 studies::KeptRows KeptParts::rows() {

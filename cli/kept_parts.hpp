@@ -39,10 +39,12 @@ class KeptParts {
   /// Opens what is kept for this report, or makes a place for it. @throws ulpscope::Error where it is of other work
   KeptParts(const std::string& directory, const std::string& request, std::size_t tensors);
 
-  /// What was kept of a tensor before this; nothing where nothing was.
+  /// What is kept of a tensor; nothing where nothing is.
   std::optional<std::string> find(std::size_t tensor) const;
   /// @throws ulpscope::Error where it cannot be written
   void keep(std::size_t tensor, const std::string& line);
+  /// Of how many tensors nothing is kept.
+  std::size_t missing() const;
   /// The same for a study, which this outlives.
   studies::KeptRows rows();
   /// The report is written.
@@ -67,6 +69,8 @@ class KeptStudy {
 
   /// For the study, which this outlives; empty where nothing is kept.
   studies::OpenKeptRows open();
+  /// KeptParts::missing(); 0 where nothing is to be kept.
+  std::size_t missing() const { return kept_ ? kept_->missing() : 0; }
   /// The output is written.
   void remove() {
     if (kept_) kept_->remove();

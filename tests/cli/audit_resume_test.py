@@ -129,6 +129,20 @@ class Resumed(Audits):
         self.assert_goes_on(words, right)
         self.assertEqual(self.calls(), calls + 2)
 
+    def test_verdicts_stay_where_a_program_still_owes_some(self):
+        words = self.words(*PRODUCT)
+        right, calls = self.right(words)
+        for call, owed in ((4, "a mutant"), (calls, "the last trial")):
+            self.begin_to_count()
+            (self.path / "die").write_text(f"{call}\n")
+            said = self.program(*words, "-o", "out", "--resume", code=self.code)
+            self.assertIn("out/index.html written", said)
+            self.assertIn("out.partial: keeps all verdicts but of 1 output on which a rule gave none; the same command with --resume asks again", said)
+            self.assertNotEqual(self.contents("out"), right, owed)
+            self.assert_goes_on(words, right)
+            self.assertEqual(self.calls(), calls + 1, owed)
+            shutil.rmtree(self.path / "out")
+
     def test_a_program_may_be_given_a_file_of_any_size(self):
         with open(self.path / "large", "wb") as file:
             file.truncate((1 << 30) + 1)
