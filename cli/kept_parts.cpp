@@ -32,7 +32,7 @@ void check_resume(bool resume, const std::string& directory, const std::vector<s
   if (directory.empty()) return;
   std::error_code ignored;
   if (const std::string folder = kept_folder(directory);
-      std::filesystem::exists(std::filesystem::path(folder) / measured_name, ignored))
+      std::filesystem::file_size(std::filesystem::path(folder) / measured_name, ignored) > 0 && !ignored)
     throw Error(folder + ": holds what a run that was ended has measured; --resume goes on with it, or remove it");
 }
 

@@ -75,14 +75,25 @@ void WorkFolder::keep_request(const std::string& request) const {
       if (entry.name != folder_lock && !is_temporary_name(entry.name))
         throw Error(path_ + ": holds " + entry.name + ", but no " + work_request +
                     " that says of which work; move it away, or name another folder for the report");
-    NewFile file(*folder_, work_request);
-    file.write(request);
-    return file.commit();
+  } else {
+    const std::string path = folder_->path_of(work_request);
+    const std::string before = read_whole(open_file(*folder_, work_request), path, most_text);
+    if (before == request) return;
+    if (keeps_something())
+      throw Error(path_ + ": is of other work: " + first_difference(before, request) + "; remove it to begin anew");
   }
-  const std::string path = folder_->path_of(work_request);
-  const std::string before = read_whole(open_file(*folder_, work_request), path, most_text);
-  if (before == request) return;
-  throw Error(path_ + ": is of other work: " + first_difference(before, request) + "; remove it to begin anew");
+  NewFile file(*folder_, work_request);
+  file.write(request);
+  file.commit();
+}
+
+/// Beside what the work is.
+bool WorkFolder::keeps_something() const {
+  for (const FolderEntry& entry : folder_->entries()) {
+    if (entry.name == folder_lock || entry.name == work_request || is_temporary_name(entry.name)) continue;
+    if (entry.kind != Kind::file || open_file(*folder_, entry.name).bytes != 0) return true;
+  }
+  return false;
 }
 
 void WorkFolder::remove(const std::function<bool(const std::string&)>& is_ours) {

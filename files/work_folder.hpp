@@ -35,7 +35,8 @@ class WorkFolder {
   static std::string beside(const std::string& report, const std::string& suffix);
 
   /// Says in a file of the folder, `work_request`, what the work is, by lines. @throws ulpscope::Error where what is kept is of
-  /// other work, by the first line that is another one now, and where something is there and no such file
+  /// other work, by the first line that is another one now, and where something is there and no such file. Where all files are
+  /// empty, nothing is kept, and the folder is for this work from now on.
   void keep_request(const std::string& request) const;
 
   /// As it was named.
@@ -46,6 +47,7 @@ class WorkFolder {
 
  private:
   void check_is_own() const;
+  bool keeps_something() const;
 
   std::string path_;
   NewFolder made_;

@@ -143,6 +143,17 @@ class Resumed(Audits):
             self.assertEqual(self.calls(), calls + 1, owed)
             shutil.rmtree(self.path / "out")
 
+    def test_a_program_that_never_answered_holds_up_no_other(self):
+        words = self.words(*PRODUCT)
+        right, _ = self.right(words)
+        mistyped = ["program:./chek {ref} {out}" if word.startswith("program:") else word for word in words]
+        self.script("chek", "#!/bin/sh\nexit 5\n")
+        for again in (["--resume"], []):
+            self.begin_to_count()
+            self.assertIn("on the correct output it ended with exit code 5", self.refused(*mistyped, "-o", "out", "--resume"))
+            self.program(*words, "-o", "out", *again, code=self.code)
+            self.assertEqual(self.contents("out"), right)
+
     def test_a_program_may_be_given_a_file_of_any_size(self):
         with open(self.path / "large", "wb") as file:
             file.truncate((1 << 30) + 1)

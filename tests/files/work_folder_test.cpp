@@ -119,10 +119,25 @@ TEST_CASE("other work is refused by the first line that tells") {
   }
   const WorkFolder folder(path, Existing::resume, {});
   folder.keep_request("version 1\ncensus a\n");
+  write_file(path + "/measured.txt", "kept");
   CHECK_THROWS_WITH(folder.keep_request("version 1\ncensus b\n"),
                     ContainsSubstring("is of other work: 'census a' there, 'census b' now"));
   CHECK_THROWS_WITH(folder.keep_request("version 1\ncensus a\nmore\n"), ContainsSubstring("'' there, 'more' now"));
   CHECK_THROWS_WITH(folder.keep_request("version 1\n"), ContainsSubstring("'census a' there, '' now"));
+}
+
+TEST_CASE("where nothing is kept in it yet, it is for any work") {
+  const TemporaryDirectory directory;
+  const WorkFolder folder(directory.file("out.partial"), Existing::resume, {});
+  folder.keep_request("census a\n");
+  write_file(folder.path() + "/measured.txt", "");
+
+  folder.keep_request("census b\n");
+  CHECK(bytes_of(folder.path() + "/" + work_request) == "census b\n");
+
+  write_file(folder.path() + "/measured.txt", "kept");
+  CHECK_THROWS_WITH(folder.keep_request("census c\n"), ContainsSubstring("is of other work"));
+  CHECK(bytes_of(folder.path() + "/" + work_request) == "census b\n");
 }
 
 TEST_CASE("what lies in it without a word of which work it is stays, and is refused") {

@@ -133,9 +133,9 @@ std::optional<double> AuditResult::kills_from(std::size_t rule, const MutantName
 
 AuditResult asked(const AuditPlan& plan) {
   const Judges judges(plan);
-  const KeptOutputs kept(plan);
+  KeptOutputs kept(plan);
   AuditResult result{.rules = {},
-                     .correct = kept.verdicts(0, [&] { return judges.all(plan.correct); }),
+                     .correct = kept.correct([&] { return judges.all(plan.correct); }),
                      .mutants = {},
                      .false_alarms = {},
                      .kinds = plan.kinds};

@@ -99,6 +99,12 @@ std::vector<RuleVerdict> KeptOutputs::verdicts(std::size_t row, const std::funct
   return now;
 }
 
+std::vector<RuleVerdict> KeptOutputs::correct(const std::function<std::vector<RuleVerdict>()>& judge) {
+  std::vector<RuleVerdict> found = verdicts(0, judge);
+  if (has_broken(found)) rows_.keep = nullptr;
+  return found;
+}
+
 AuditedMutant KeptOutputs::mutant(std::size_t row, Mutant named, const std::function<AuditedMutant()>& judge) const {
   AuditedMutant audited{.mutant = std::move(named)};
   if (const std::optional<std::string> line = found(row)) return read_mutant_line(*line, rules_, audited), audited;

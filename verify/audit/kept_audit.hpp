@@ -29,6 +29,9 @@ class KeptOutputs {
   /// Opens it: a row for the correct output, each mutant and each trial.
   explicit KeptOutputs(const AuditPlan& plan);
 
+  /// The verdicts on the correct output, which come first. Where a rule gives none, no more is kept: what it says of others is
+  /// worth nothing.
+  std::vector<RuleVerdict> correct(const std::function<std::vector<RuleVerdict>()>& judge);
   /// The verdicts on output number `row`: those that are kept, or those that `judge` gives now.
   std::vector<RuleVerdict> verdicts(std::size_t row, const std::function<std::vector<RuleVerdict>()>& judge) const;
   /// The same of a mutant of this kind and severity.
