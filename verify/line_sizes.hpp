@@ -20,7 +20,9 @@ class LineSizes {
   LineSizes(const products::Product& problem, const products::LoadedOperand<Float>& a, const products::LoadedOperand<Float>& b,
             double largest_operand);
 
-  /// No less than the sum of |a||b| of an element of D, whether its products are scaled or not.
+  /// What the sum of |a||b| of an element of D is at most, whether its products are scaled or not, in float64 with K + 2
+  /// roundings: (K + 3) 2^-53 of it may be missing, and 2^-50 where it underflows. NaN where a row of zeros meets an infinite
+  /// column or scale.
   double most(std::uint64_t index) const;
 
  private:

@@ -310,7 +310,8 @@ class Matmul final : public Expectation {
     std::call_once(sized_, [&] { sizes_.emplace(problem_, a_, b_, allowance_.largest_operand); });
     const double of_c = std::max(std::fabs(beta_), 1.0) * std::fabs(c_at(index));
     const double most = std::max(std::fabs(alpha_), 1.0) * (sizes_->most(index) + of_c);
-    return !(most * (1 + allowance_.relative) + allowance_.absolute <= emu::max_finite(acc_));
+    constexpr double missing = 0x1p-20;  // of `most`, with the roundings here: less than (K + 16) 2^-53, K being below 2^32
+    return !((most * (1 + allowance_.relative) + allowance_.absolute) * (1 + missing) <= emu::max_finite(acc_));
   }
 
   /// Whether the exact result is infinite, and terms of both signs are or overflow.
