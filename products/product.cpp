@@ -19,6 +19,8 @@ namespace ulpscope::products {
 
 /// Where progress is told, an engine gets no fewer lines at a time: B is made ready for each.
 constexpr std::size_t least_lines = 256;
+/// What rows() computes at a time: no more rows and elements, as far as blocks of scales allow.
+constexpr std::size_t most_rows = 64, most_elements_of_rows = std::size_t{1} << 20;
 
 template <class Float>
 class Multiplication {
@@ -48,12 +50,15 @@ class Multiplication {
     return tensors::from_values(engine.word, shape_.d, std::move(d));
   }
 
-  std::vector<double> row(const ChosenEngine& engine, std::size_t row) const {
-    const std::size_t line = row % shape_.m, block = a_.line_block(), first = line / block * block;
-    std::vector<Float> d(block * shape_.n);
-    multiply(engine, row / shape_.m, first, block, 1, d);
-    const auto begin = d.begin() + static_cast<std::ptrdiff_t>((line - first) * shape_.n);
-    return {begin, begin + static_cast<std::ptrdiff_t>(shape_.n)};
+  std::size_t rows_at_a_time() const {
+    return whole_blocks(std::clamp<std::size_t>(most_elements_of_rows / std::max<std::size_t>(b_.lines(), 1), 1, most_rows));
+  }
+
+  std::vector<double> rows(const ChosenEngine& engine, std::size_t first) const {
+    const std::size_t line = first % shape_.m, count = std::min(rows_at_a_time(), a_.lines() - line);
+    std::vector<Float> d(std::min(count, shape_.m - line) * shape_.n);
+    multiply(engine, first / shape_.m, line, count, 1, d);
+    return {d.begin(), d.end()};
   }
 
   double largest_partial_sum() const {
@@ -84,7 +89,10 @@ class Multiplication {
  private:
   std::size_t lines_at_a_time(const Portions& portions) const {
     const std::size_t of_a_line = std::max<std::size_t>(b_.lines() * k_, 1);
-    const std::size_t lines = std::max(least_lines, portions.products_between_progress / of_a_line), block = a_.line_block();
+    return whole_blocks(std::max(least_lines, portions.products_between_progress / of_a_line));
+  }
+  std::size_t whole_blocks(std::size_t lines) const {
+    const std::size_t block = a_.line_block();
     return (lines + block - 1) / block * block;
   }
 
@@ -180,8 +188,12 @@ tensors::Tensor LoadedProduct::on(const ChosenEngine& engine, const Portions& po
   return std::visit([&](const auto& m) { return m->on(engine, portions); }, multiplication_);
 }
 
-std::vector<double> LoadedProduct::row(const ChosenEngine& engine, std::size_t row) const {
-  return std::visit([&](const auto& m) { return m->row(engine, row); }, multiplication_);
+std::size_t LoadedProduct::rows_at_a_time() const {
+  return std::visit([](const auto& m) { return m->rows_at_a_time(); }, multiplication_);
+}
+
+std::vector<double> LoadedProduct::rows(const ChosenEngine& engine, std::size_t first) const {
+  return std::visit([&](const auto& m) { return m->rows(engine, first); }, multiplication_);
 }
 
 double LoadedProduct::largest_partial_sum() const {

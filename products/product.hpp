@@ -69,8 +69,11 @@ class LoadedProduct {
   /// D, numbers of the product's `out`; its label is the engine's word.
   tensors::Tensor on(const ChosenEngine& engine, const Portions& portions = {}) const;
 
-  /// Row `row` of D, counted over all products, by itself and in one thread.
-  std::vector<double> row(const ChosenEngine& engine, std::size_t row) const;
+  /// As many rows of a product rows() computes together, for B is made ready for each call.
+  std::size_t rows_at_a_time() const;
+  /// The rows of D from `first` on, counted over all products, rows_at_a_time() or as many as are left of their product, in one
+  /// thread. `first` is a multiple of rows_at_a_time() behind the first row of its product.
+  std::vector<double> rows(const ChosenEngine& engine, std::size_t first) const;
 
   /// The greatest magnitude, over all elements of D, of the sums of the first 1, 2, .. products in ascending order, from C,
   /// which counts itself, where the chain starts there, and from 0 behind every `promote` products: what an accumulator must

@@ -158,7 +158,7 @@ Standing judge_number(const Expectation& expectation, std::uint64_t index, const
   }
   std::optional<Standing> standing = decide(expected, y, last);
   if (!standing) standing = decide(expectation.precise(index), expected, y, last);
-  const bool wrong = *standing == Standing::beyond || *standing == Standing::nonfinite;
+  const bool wrong = is_wrong(*standing);
   if (wrong && y == 0 && may_be_flushed(expected, last)) return Standing::within;
   const bool overflowed =
       std::isnan(output) ? expected.may_overflow != Overflow::none : is_overflow(expected.may_overflow, y, last);
@@ -174,17 +174,22 @@ bool is_of_engine(const Expectation& expectation, std::uint64_t index, double y,
   return y == rounded || (std::isnan(y) && std::isnan(rounded));
 }
 
-}  // namespace
-
-Standing judge(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
-               const LastRounding& last) {
+/// But for what the declared engine itself returns, which takes a part of its product.
+Standing judge_without_engine(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
+                              const LastRounding& last) {
   Standing standing = judge_number(expectation, index, expected, output, last);
   if (standing == Standing::equal && expectation.is_bitwise() && output == 0 &&
       std::signbit(output) != std::signbit(last_rounded(last, expected.value)))
     standing = Standing::beyond;
-  const bool wrong = standing == Standing::beyond || standing == Standing::nonfinite;
-  const bool admitted = wrong && (expectation.admits(index, output) || is_of_engine(expectation, index, output, last));
-  return admitted ? Standing::within : standing;
+  return is_wrong(standing) && expectation.admits(index, output) ? Standing::within : standing;
+}
+
+}  // namespace
+
+Standing judge(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
+               const LastRounding& last) {
+  const Standing standing = judge_without_engine(expectation, index, expected, output, last);
+  return is_wrong(standing) && is_of_engine(expectation, index, output, last) ? Standing::within : standing;
 }
 
 bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expected& expected, const LastRounding& last) {
@@ -192,8 +197,7 @@ bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expe
   const bool is_doubted = includes(expected.may_overflow, Overflow::doubted);
   if (!is_doubted && size > 2 * (expected.allowed + expected.radius) && size > emu::min_normal(last.out))
     return expectation.may_admit_zero() && expectation.admits(index, 0.0);
-  const Standing standing = judge(expectation, index, expected, 0.0, last);
-  return standing != Standing::beyond && standing != Standing::nonfinite;
+  return !is_wrong(judge_without_engine(expectation, index, expected, 0.0, last));
 }
 
 }  // namespace ulpscope::verify

@@ -152,6 +152,8 @@ enum class Standing : std::uint8_t {
   beyond,    ///< what none does
   nonfinite  ///< infinite or NaN where a correct kernel's result is finite, or the other way about
 };
+/// Whether no correct kernel returns it.
+constexpr bool is_wrong(Standing standing) noexcept { return standing == Standing::beyond || standing == Standing::nonfinite; }
 /// `equal`, `within`, `beyond`, `nonfinite`.
 std::string_view name_of(Standing standing) noexcept;
 
@@ -160,7 +162,7 @@ std::string_view name_of(Standing standing) noexcept;
 Standing judge(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
                const LastRounding& last);
 
-/// Whether a zero would be right in the place of element `index`.
+/// Whether a zero would be right in the place of element `index`, whatever a declared engine itself returns.
 bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expected& expected, const LastRounding& last);
 
 }  // namespace ulpscope::verify

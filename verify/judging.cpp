@@ -23,8 +23,6 @@ double greatest_kept(const LastRounding& last) {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-bool is_wrong(Standing standing) { return standing == Standing::beyond || standing == Standing::nonfinite; }
-
 /// std::ldexp(), quickly where the power is a normal number.
 double times_power_of_two(double x, int exponent) {
   return exponent >= -1022 && exponent <= 1023 ? x * emu::power_of_two(exponent) : std::ldexp(x, exponent);

@@ -139,7 +139,9 @@ class Matmul final : public Expectation {
     if (!allowance_.engine || !may_leave_range(index)) return std::nullopt;
     std::call_once(loading_, [&] { loaded_.emplace(unrounded_); });
     const auto row = static_cast<std::size_t>(index / shape_.n);
-    return rows_of_engine_.of(row, [&] { return loaded_->row(*allowance_.engine, row); })->at(index % shape_.n);
+    const std::size_t first = row - row % shape_.m % loaded_->rows_at_a_time();
+    const auto rows = rows_of_engine_.of(first, [&] { return loaded_->rows(*allowance_.engine, first); });
+    return rows->at((row - first) * shape_.n + index % shape_.n);
   }
 
  private:
