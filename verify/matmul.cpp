@@ -111,22 +111,8 @@ class Matmul final : public Expectation {
   }
 
   Precise precise(std::uint64_t index) const override {
-    const Place at = place(static_cast<std::size_t>(index));
-    emu::ExactSum sum;
-    for (std::size_t k = 0; k < k_; ++k)
-      sum.add_product(static_cast<double>(at.a.at(at.row, k)) * scale_at(at.scale_a, a_.lines(), k_, at.row, k),
-                      static_cast<double>(at.b.at(k, at.column)) * scale_at(at.scale_b, k_, b_.lines(), k, at.column));
-    const double c = c_at(index);
-    const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
-    if (whole == 1 && alpha_ == 1 && beta_ == 1) {
-      sum.add(c);
-      return {sum.value(), rest(sum), emu::fits_float(out_) ? sum.rounded(out_).value : sum.value()};
-    }
-    DoubleDouble value = DoubleDouble{sum.value(), rest(sum)} * whole;
-    if (!scaled_ && !beta_given_) value = value + c;
-    value = value * alpha_;
-    if (scaled_ || beta_given_) value = value + DoubleDouble{c, 0} * beta_;
-    return {value.high, value.low, rounded_once(value, out_)};
+    const Precise exact = precise_in(1, index);
+    return std::isfinite(exact.high) || !leaves_float64(index) ? exact : precise_in(unit_beyond, index);
   }
 
   bool admits(std::uint64_t index, double output) const override {
@@ -145,6 +131,30 @@ class Matmul final : public Expectation {
   }
 
  private:
+  /// In units of it neither sums nor what joins them leave the range of float64, unless a product does by itself.
+  static constexpr double unit_beyond = 0x1p64;
+
+  /// The element by way of sums in this unit.
+  Precise precise_in(double unit, std::uint64_t index) const {
+    const Place at = place(static_cast<std::size_t>(index));
+    emu::ExactSum sum;
+    for (std::size_t k = 0; k < k_; ++k)
+      sum.add_product(static_cast<double>(at.a.at(at.row, k)) / unit * scale_at(at.scale_a, a_.lines(), k_, at.row, k),
+                      static_cast<double>(at.b.at(k, at.column)) * scale_at(at.scale_b, k_, b_.lines(), k, at.column));
+    const double c = c_at(index) / unit;
+    const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
+    if (unit == 1 && whole == 1 && alpha_ == 1 && beta_ == 1) {
+      sum.add(c);
+      return {sum.value(), rest(sum), emu::fits_float(out_) ? sum.rounded(out_).value : sum.value()};
+    }
+    DoubleDouble value = DoubleDouble{sum.value(), rest(sum)} * whole;
+    if (!c_is_last()) value = value + c;
+    value = value * alpha_;
+    if (c_is_last()) value = value + DoubleDouble{c, 0} * beta_;
+    value = value * unit;
+    return {value.high, value.low, rounded_once(value, out_)};
+  }
+
   /// Whether float32 inputs rounded to a narrower format, the sums being exact, leave all of D within the bound: by the root
   /// mean square of (change / allowed) of some elements, where the largest of n normal numbers is about sqrt(2 ln 2n) of them.
   bool hides_rounding_to(emu::Format narrow, emu::Format out) const {
@@ -284,8 +294,12 @@ class Matmul final : public Expectation {
       const std::size_t of_row = (column + i) / shape_.n, of_column = (column + i) % shape_.n;
       const std::size_t from = of_row * columns + of_column;
       const std::uint64_t index = (row + of_row) * shape_.n + of_column;
-      Expected& element = elements[i] = finish(sums[from] * whole, magnitudes[from] * whole, c_at(index));
-      if (std::isfinite(element.value) && hides_overflow(magnitudes[from] * std::fabs(whole), element.magnitude))
+      const double sum = sums[from] * whole, magnitude = magnitudes[from] * std::fabs(whole), c = c_at(index);
+      Expected& element = elements[i] = finish(sum, magnitude, c);
+      if (!(std::isfinite(element.value) && std::isfinite(element.magnitude)) && leaves_float64(index))
+        element = finish_beyond(index);
+      else if (std::isfinite(element.value) && hides_overflow(magnitude, element.magnitude) &&
+               overflow_of_sums(sum, magnitude, c, -1) != element.may_overflow)
         element.may_overflow = overflow_of_terms(index, element.value);
     }
   }
@@ -316,15 +330,17 @@ class Matmul final : public Expectation {
     return !((most * (1 + allowance_.relative) + allowance_.absolute) * (1 + missing) <= emu::max_finite(acc_));
   }
 
-  /// Whether the exact result is infinite, and terms of both signs are or overflow.
+  /// Whether the exact result is infinite, and terms of both signs are or overflow. Where it is beyond float64 alone,
+  /// `may_overflow` says so.
   bool may_be_nan(std::uint64_t index) const {
-    const Place at = place(static_cast<std::size_t>(index));
     double sum = 0, magnitude = 0;
-    if constexpr (std::is_same_v<Float, float>)
+    if constexpr (std::is_same_v<Float, float>) {
       for (const double x : products_of(index)) sum += x;
-    else
-      add_exactly(at, 0, at.column, sum, magnitude);
-    const double value = finish(sum, magnitude, c_at(index)).value;
+    } else {
+      const Place at = place(static_cast<std::size_t>(index));
+      add_exactly(1, at, at.row, at.column, sum, magnitude);
+    }
+    const double value = value_of(sum, c_at(index));
     return std::isinf(value) && overflow_of_terms(index, value) == Overflow::undefined;
   }
 
@@ -333,11 +349,22 @@ class Matmul final : public Expectation {
     const double before = std::copysign(std::max(std::fabs(alpha_), 1.0), alpha_);
     SignedTerms of_sum, of_all;
     for (const double x : products_of(index)) of_sum.add(before * x), of_all.add(alpha_ * x);
-    const bool last = c_is_last();
-    if (!last) of_sum.add(before * c_at(index));
-    of_all.add((last ? beta_ : alpha_) * c_at(index));
+    const double c = c_at(index);
+    if (!c_is_last()) of_sum.add(before * c);
+    of_all.add((c_is_last() ? beta_ : alpha_) * c);
     const double grown = 1 + allowance_.relative, most = emu::max_finite(acc_);
-    return overflow_of_sum(value, of_sum, grown, most) | overflow_of_sum(value, of_all, grown, most);
+    const Overflow all = after_alpha(overflow_of_sum(0, of_sum, grown, most), c) | overflow_of_sum(0, of_all, grown, most);
+    if (std::isfinite(value)) return all;
+    return includes(all, Overflow::undefined) ? Overflow::undefined : Overflow::none;
+  }
+
+  /// What becomes of a sum that overflows, its sign being that of alpha * sum, when alpha multiplies it and beta * c joins it.
+  Overflow after_alpha(Overflow of_sum, double c) const {
+    if (of_sum == Overflow::none) return of_sum;
+    if (alpha_ == 0) return Overflow::undefined;  // 0 * infinity
+    const double addend = c_is_last() ? beta_ * c * (1 + allowance_.relative) : 0, most = emu::max_finite(acc_);
+    const bool meets_other = includes(of_sum, addend < 0 ? Overflow::upward : Overflow::downward);
+    return std::fabs(addend) > most && meets_other ? of_sum | Overflow::undefined : of_sum;
   }
 
   /// An element within the certain bound whose products are rounded alike is beyond no bound.
@@ -374,19 +401,48 @@ class Matmul final : public Expectation {
       }
     } else {
       for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t j = 0; j < b_.lines(); ++j) add_exactly(at, i, j, sums[i * columns + j], magnitudes[i * columns + j]);
+        for (std::size_t j = 0; j < b_.lines(); ++j)
+          add_exactly(1, at, at.row + i, j, sums[i * columns + j], magnitudes[i * columns + j]);
     }
   }
 
-  /// Float64 operands: the nearest double of the exact sum.
-  void add_exactly(const Place& at, std::size_t i, std::size_t j, double& sum, double& magnitude) const {
+  /// Float64 operands: the nearest double of the exact sum, in this unit.
+  void add_exactly(double unit, const Place& at, std::size_t row, std::size_t j, double& sum, double& magnitude) const {
     emu::ExactSum exact, sizes;
     for (std::size_t k = 0; k < k_; ++k) {
-      const double x = static_cast<double>(at.a.at(at.row + i, k)), y = static_cast<double>(at.b.at(k, j));
+      const double x = static_cast<double>(at.a.at(row, k)) / unit, y = static_cast<double>(at.b.at(k, j));
       exact.add_product(x, y);
       sizes.add_product(std::fabs(x), std::fabs(y));
     }
     sum = exact.value(), magnitude = sizes.value();
+  }
+
+  /// Float64 operands: whether all that an element is made of is finite, so that only float64 makes it infinite.
+  bool leaves_float64(std::uint64_t index) const {
+    if constexpr (std::is_same_v<Float, float>) return false;
+    if (!std::isfinite(alpha_) || !std::isfinite(beta_) || !std::isfinite(c_at(index))) return false;
+    const Place at = place(static_cast<std::size_t>(index));
+    for (std::size_t k = 0; k < k_; ++k)
+      if (!std::isfinite(at.a.at(at.row, k)) || !std::isfinite(at.b.at(k, at.column))) return false;
+    return true;
+  }
+
+  /// An element that leaves_float64(), or sums of whose terms do. Where it is beyond float64 for certain it is infinite, and
+  /// what its terms overflow to is right.
+  Expected finish_beyond(std::uint64_t index) const {
+    constexpr double most = std::numeric_limits<double>::max() / unit_beyond;
+    const Place at = place(static_cast<std::size_t>(index));
+    double sum = 0, magnitude = 0;
+    add_exactly(unit_beyond, at, at.row, at.column, sum, magnitude);
+    Expected e = finish(sum, magnitude, c_at(index) / unit_beyond);
+    if (const double size = std::fabs(e.value); size > most && size - e.allowed - e.radius <= most) {
+      e.radius += size - most;
+      e.value = std::copysign(most, e.value);
+    }
+    for (double* const x : {&e.value, &e.radius, &e.allowed, &e.magnitude}) *x *= unit_beyond;
+    e.may_overflow = overflow_of_terms(index, 0);
+    if (std::isfinite(e.value)) return e;
+    return {.value = e.value, .magnitude = e.magnitude, .may_overflow = e.may_overflow | Overflow::doubted};
   }
 
   /// Whether C joins after alpha.
@@ -398,25 +454,32 @@ class Matmul final : public Expectation {
     return n * 0x1p-53 * (1 + 0x1p-20) * magnitude + 0x1p-1060;
   }
 
+  double value_of(double sum, double c) const { return c_is_last() ? alpha_ * sum + beta_ * c : alpha_ * (sum + c); }
+  double size_of(double magnitude, double c) const {
+    return std::fabs(alpha_) * magnitude + std::fabs((c_is_last() ? beta_ : alpha_) * c);
+  }
+
   Expected finish(double sum, double magnitude, double c) const {
-    const bool last = c_is_last();
-    const double value = last ? alpha_ * sum + beta_ * c : alpha_ * (sum + c);
-    const double size = std::fabs(alpha_) * magnitude + std::fabs((last ? beta_ : alpha_) * c);
-    const double allowed = allowance_.relative * size * (1 + 0x1p-20) + allowance_.absolute;
-    const auto overflow = [&](double v, double of) {
-      return overflow_of_sum(v, of + 2 * error_of(of), 1 + allowance_.relative, emu::max_finite(acc_));
-    };
-    Overflow may_overflow = Overflow::none;
-    if (std::isfinite(size)) may_overflow = overflow(value, size);
-    if (std::isfinite(size) && std::fabs(alpha_) < 1) {  // before alpha makes it small
-      const double from = last ? 0 : c;
-      may_overflow = may_overflow | overflow(std::copysign(1, alpha_) * (sum + from), magnitude + std::fabs(from));
-    }
+    const double value = value_of(sum, c), size = size_of(magnitude, c);
     return {.value = value,
             .radius = std::isfinite(value) ? error_of(size) : 0,
-            .allowed = allowed,
+            .allowed = allowance_.relative * size * (1 + 0x1p-20) + allowance_.absolute,
             .magnitude = size,
-            .may_overflow = may_overflow};
+            .may_overflow = overflow_of_sums(sum, magnitude, c, 1)};
+  }
+
+  /// Of a sum of finite terms in any order, by float64 sums whose errors count so many times: with 1 all that may be, with -1
+  /// what is for certain.
+  Overflow overflow_of_sums(double sum, double magnitude, double c, double errors) const {
+    const auto overflow = [&](double value, double size) {
+      return overflow_of_sum(value, size + errors * 2 * error_of(size), 1 + allowance_.relative, emu::max_finite(acc_));
+    };
+    const double size = size_of(magnitude, c);
+    if (!std::isfinite(size)) return Overflow::none;
+    const Overflow after = overflow(value_of(sum, c), size);
+    if (std::fabs(alpha_) >= 1) return after;
+    const double from = c_is_last() ? 0 : c;  // before alpha makes it small
+    return after | after_alpha(overflow(std::copysign(1, alpha_) * (sum + from), magnitude + std::fabs(from)), c);
   }
 
   /// Whether terms that overflow may be lost in float64 sums of these magnitudes, before alpha and after it.

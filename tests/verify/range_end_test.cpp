@@ -181,7 +181,7 @@ TEST_CASE("what an engine itself returns at the end of its range is right for it
       all.not_finite += counts.not_finite, all.by_engine_alone += counts.by_engine_alone;
     }
   CHECK(all.not_finite > 1000);
-  CHECK(all.by_engine_alone > 20);
+  CHECK(all.by_engine_alone == 0);  // of a chain all follows from the terms
 }
 
 TEST_CASE("what a split product itself returns at the end of its range is right for it", "[verify][matmul]") {
