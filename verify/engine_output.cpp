@@ -58,10 +58,8 @@ class EngineOutput final : public Expectation {
     std::vector<double> values(static_cast<std::size_t>(d_.count()));
     d_.source->read(0, std::span(values));
     if (std::none_of(values.begin(), values.end(), [](double x) { return std::isnan(x); })) return;
-    products::Product unrounded = problem_;
-    unrounded.out = emu::fits_float(problem_.acc) ? emu::float32 : emu::float64;
     std::vector<double> exact(values.size());
-    products::multiply(unrounded).source->read(0, std::span(exact));
+    products::multiply(products::unrounded(problem_)).source->read(0, std::span(exact));
     for (std::size_t i = 0; i < values.size(); ++i)
       if (std::isnan(values[i])) values[i] = emu::round_to(problem_.out, exact[i], {.policy = overflow_}).value;
     d_ = tensors::from_values(d_.label, d_.shape, std::move(values));
@@ -97,14 +95,15 @@ class AnyOrder final : public Expectation {
   bool admits(std::uint64_t index, double output) const override {
     std::vector<float> parts(parts_.size());
     for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p].source->read(index, std::span(&parts[p], 1));
-    std::sort(parts.begin(), parts.end());
+    const auto less = [](float x, float y) { return std::isnan(y) ? !std::isnan(x) : x < y; };  // NaN comes last
+    std::sort(parts.begin(), parts.end(), less);
     const float c = c_.empty() ? 0 : c_[static_cast<std::size_t>(index)];
     do {
       float sum = problem_.beta ? 0 : c;
       for (std::size_t p = 0; p < parts_.size(); ++p) sum += parts[p];
       const double d = epilogue(sum, c);
-      if (d == output && std::signbit(d) == std::signbit(output)) return true;
-    } while (std::next_permutation(parts.begin(), parts.end()));
+      if (std::isnan(d) ? std::isnan(output) : d == output && std::signbit(d) == std::signbit(output)) return true;
+    } while (std::next_permutation(parts.begin(), parts.end(), less));
     return false;
   }
 
