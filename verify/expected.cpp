@@ -175,21 +175,28 @@ bool is_of_engine(const Expectation& expectation, std::uint64_t index, double y,
 }
 
 /// But for what the declared engine itself returns, which takes a part of its product.
-Standing judge_without_engine(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
-                              const LastRounding& last) {
+JudgedOutput judge_without_engine(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
+                                  const LastRounding& last) {
   Standing standing = judge_number(expectation, index, expected, output, last);
   if (standing == Standing::equal && expectation.is_bitwise() && output == 0 &&
       std::signbit(output) != std::signbit(last_rounded(last, expected.value)))
     standing = Standing::beyond;
-  return is_wrong(standing) && expectation.admits(index, output) ? Standing::within : standing;
+  if (is_wrong(standing) && expectation.admits(index, output)) return {Standing::within, true};
+  return {standing, false};
 }
 
 }  // namespace
 
+JudgedOutput judge_by_what(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
+                           const LastRounding& last) {
+  JudgedOutput judged = judge_without_engine(expectation, index, expected, output, last);
+  if (is_wrong(judged.standing) && is_of_engine(expectation, index, output, last)) judged.standing = Standing::within;
+  return judged;
+}
+
 Standing judge(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
                const LastRounding& last) {
-  const Standing standing = judge_without_engine(expectation, index, expected, output, last);
-  return is_wrong(standing) && is_of_engine(expectation, index, output, last) ? Standing::within : standing;
+  return judge_by_what(expectation, index, expected, output, last).standing;
 }
 
 bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expected& expected, const LastRounding& last) {
@@ -197,7 +204,7 @@ bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expe
   const bool is_doubted = includes(expected.may_overflow, Overflow::doubted);
   if (!is_doubted && size > 2 * (expected.allowed + expected.radius) && size > emu::min_normal(last.out))
     return expectation.may_admit_zero() && expectation.admits(index, 0.0);
-  return !is_wrong(judge_without_engine(expectation, index, expected, 0.0, last));
+  return !is_wrong(judge_without_engine(expectation, index, expected, 0.0, last).standing);
 }
 
 }  // namespace ulpscope::verify

@@ -92,7 +92,7 @@ void Judge::add(JudgedPart& part, std::uint64_t first, ExpectedBlock& expected, 
   }
   for (std::size_t i = 0; i < expected.count; ++i) {
     const Expected one = expected.at(i);
-    add_one(part, first + i, judge(expectation_, first + i, one, outputs[i], last_), one, outputs[i]);
+    add_one(part, first + i, judge_by_what(expectation_, first + i, one, outputs[i], last_), one, outputs[i]);
   }
 }
 
@@ -167,7 +167,8 @@ void Judge::add_odds(StochasticOdds& odds, double exact, double output) const {
            neighbour(exact < 0 ? emu::Rounding::downward : emu::Rounding::upward));
 }
 
-void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, const Expected& expected, double output) const {
+void Judge::add_one(JudgedPart& part, std::uint64_t index, JudgedOutput judged, const Expected& expected, double output) const {
+  const Standing standing = judged.standing;
   Verdict& counts = part.counts;
   ++counts.count;
   ++count_of(counts, standing);
@@ -195,7 +196,7 @@ void Judge::add_one(JudgedPart& part, std::uint64_t index, Standing standing, co
     counts.max_abs_error = std::max(counts.max_abs_error, std::fabs(error));
     counts.max_of_bound = std::max(counts.max_of_bound, element.of_bound);
     part.exact.add(exact), part.error.add(error);
-  } else if (is_wrong(standing) || (standing == Standing::within && may_overflow && !expectation_.admits(index, output))) {
+  } else if (is_wrong(standing) || (standing == Standing::within && may_overflow && !judged.is_admitted)) {
     // Beyond any distance, be it wrong or what a correct kernel may overflow to.
     element.error_ulp = element.of_bound = counts.max_ulp = infinity;
     if (!is_wrong(standing)) {
