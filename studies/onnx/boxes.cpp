@@ -31,7 +31,7 @@ Box box_of(std::span<const float> box, bool is_centred) {
 bool overlap(const Box& a, const Box& b, double threshold) {
   const double width = std::min(a.right, b.right) - std::max(a.left, b.left),
                height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  if (!(width > 0 && height > 0 && a.area() > 0 && b.area() > 0)) return false;
+  if (!(width > 0 && height > 0)) return false;
   const double common = width * height;
   return static_cast<float>(common / (a.area() + b.area() - common)) > static_cast<float>(threshold);  // 7/10 is not above 0.7F
 }

@@ -20,6 +20,9 @@ struct Labels {
 /// In place of an ellipsis the labels of `rank` dimensions: digits, of which the last has the greatest.
 std::string without_ellipsis(std::string labels, std::size_t rank) {
   const std::size_t at = labels.find("...");
+  const auto is_letter = [](char label) { return (label >= 'a' && label <= 'z') || (label >= 'A' && label <= 'Z'); };
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (!is_letter(labels[i]) && (i < at || i > at + 2)) throw Error("labels " + labels + ", which are no letters");
   if (at == std::string::npos) return labels;
   if (rank > 10) throw NotComputed("an ellipsis of more than 10 dimensions");
   return labels.replace(at, 3, std::string("0123456789").substr(10 - rank));
@@ -58,7 +61,7 @@ Labels labels_of(std::string equation, const Call& call) {
       throw Error("a result of labels " + labels.out);
   } else {
     for (const auto& [label, count] : times)
-      if (count == 1 || (label >= '0' && label <= '9')) labels.out += label;
+      if (count == 1 || label <= '9') labels.out += label;
   }
   return labels;
 }
@@ -138,8 +141,6 @@ Value contracted(const Value& a, const std::string& of_a, const Value& b, const 
   const std::size_t matrices = extent(x, 0, batch.size()), m = extent(x, batch.size(), rows.size()),
                     k = extent(x, batch.size() + rows.size(), products.size()),
                     n = extent(y, batch.size() + products.size(), columns.size());
-  if (extent(y, 0, batch.size()) != matrices || extent(y, batch.size(), products.size()) != k)
-    throw NotComputed("of " + words_of(a.shape) + " and " + words_of(b.shape));
   Value result = matmul(reshaped(x, {matrices, m, k}), reshaped(y, {matrices, k, n}), threads);
   Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(batch.size() + rows.size()));
   shape.insert(shape.end(), y.shape.begin() + static_cast<std::ptrdiff_t>(batch.size() + products.size()), y.shape.end());

@@ -105,10 +105,4 @@ const Operator* find_operator(std::string_view name) {
   return found == all_operators().end() ? nullptr : found->second;
 }
 
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, one] : all_operators()) names.emplace_back(name);
-  return names;
-}
-
 }  // namespace ulpscope::studies::onnx

@@ -74,8 +74,6 @@ std::span<const Operator> quantized_operators();
 
 /// The operator of a name in ONNX's own domain, or null.
 const Operator* find_operator(std::string_view name);
-/// The names of all, in alphabetical order.
-std::vector<std::string> operator_names();
 
 /// A matrix product of each pair of matrices of a and b (numpy.matmul), in float32.
 Value matmul(const Value& a, const Value& b, int threads);

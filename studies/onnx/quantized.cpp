@@ -16,7 +16,9 @@ using Kind = Value::Kind;
 Value of_elements(const Value& parameter, const Value& x, const Call& call) {
   if (parameter.count() == 1) return stretched(reshaped(parameter, {}), x.shape);
   const std::size_t axis = axis_of(call.whole("axis", 1), x.shape.size());
-  const auto block = static_cast<std::size_t>(call.whole("block_size", 0));
+  const std::int64_t given = call.whole("block_size", 0);
+  if (given < 0) throw Error("block_size " + std::to_string(given));
+  const auto block = static_cast<std::size_t>(given);
   Shape shape(x.shape.size(), 1);
   if (block == 0) {
     if (parameter.shape.size() != 1) throw Error("scales of " + words_of(parameter.shape));

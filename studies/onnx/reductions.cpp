@@ -92,17 +92,12 @@ std::vector<Value> reduce_log_sum(const Call& call) {
   return reduced(
       call, 0, [](double s, double x) { return s + x; }, [](double s, double) { return emu::log(s); });
 }
-std::vector<Value> reduce_log_sum_exp(const Call& call) {
-  // float32's exponentials of numbers up to 700 are in range in float64; beyond the greatest is taken out first.
-  const Value& x = call.in(0);
-  double greatest = 0;
-  for (const float one : x.reals)
-    if (std::isfinite(one)) greatest = std::max(greatest, static_cast<double>(one));
-  const double away = greatest > 600 ? greatest : 0;
-  return reduced(
-      call, 0, [away](double s, double one) { return s + emu::exp(one - away); },
-      [away](double s, double) { return emu::log(s) + away; });
+/// log(exp(s) + exp(x)), however far from 0 these are.
+double log_of_sum(double s, double x) {
+  const double away = s == x ? 0 : -std::fabs(s - x);  // two infinities are not subtracted
+  return std::max(s, x) + emu::log(1 + emu::exp(away));
 }
+std::vector<Value> reduce_log_sum_exp(const Call& call) { return reduced(call, -infinity, log_of_sum, itself); }
 
 /// act(line of doubles) for each line along an axis, or along all dimensions from it on.
 template <class Act>
