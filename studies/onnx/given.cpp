@@ -37,8 +37,8 @@ Value value_given(const OnnxInput& input, const tensors::Tensor& given, std::map
     value.wholes.assign(value.reals.begin(), value.reals.end());
     value.reals.clear();
   }
-  const auto refuse = [&](const std::string& as) {
-    throw Error("input " + words_of(input) + " is given as " + as + " by " + given.label);
+  const auto refuse = [&](const std::string& as, const std::string& why = {}) {
+    throw Error("input " + words_of(input) + " is given as " + as + " by " + given.label + why);
   };
   if (wanted != value.kind) refuse(given.dtype.name);
   if (!input.dtype.empty()) value.dtype = input.dtype;
@@ -50,7 +50,7 @@ Value value_given(const OnnxInput& input, const tensors::Tensor& given, std::map
     if (!is_name || extent == "?") continue;
     const auto [known, is_new] = extents.emplace(extent, value.shape[d]);
     if (!is_new && known->second != value.shape[d])
-      refuse(onnx::words_of(value.shape) + ", and " + extent + " is " + std::to_string(known->second) + " elsewhere");
+      refuse(onnx::words_of(value.shape), ", and " + extent + " is " + std::to_string(known->second) + " elsewhere");
   }
   return value;
 }
