@@ -345,7 +345,7 @@ reports::Table layout_table() {
     const auto named = [&](std::string_view ending) {
       return (layout.has_leaves ? "MODULE._LEAF" : "NAME") + std::string(ending);
     };
-    const bool has_tensor_scale = !layout.tensor_scale.empty() && layout.stores(emu::e2m1, ScaleRule::nvfp4);
+    const bool has_tensor_scale = !layout.tensor_scale.empty();  // which stores NVFP4
     const bool has_4_bits = has_tensor_scale || layout.stores(emu::e2m1, ScaleRule::mx_floor);
     const bool has_8_bits = layout.stores(emu::e4m3, ScaleRule::amax) || layout.stores(emu::e4m3, ScaleRule::tile_128x128);
     table.rows.push_back(

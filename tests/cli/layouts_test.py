@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts of cast: the list of them says what each stores, and what a file says of its tensors is kept, read and refused.
+usage: layouts_test.py PROGRAM"""
+import csv
+import io
+import json
+import struct
+import unittest
+
+from cast_folder import NAME, Folder, floats
+from files_test import parse, run, safetensors
+
+FORMATS = ("e4m3", "e5m2", "e2m1", "e3m2", "int8")
+RULES = ("amax", "pow2", "row", "128x128", "mx:floor", "nvfp4", "minmax", "minmax:row")
+
+
+class Layouts(Folder):
+    def listed(self):
+        return list(csv.DictReader(io.StringIO(self.run_here("cast", "--layouts", "--csv")[0])))
+
+    def test_the_list_names_codes_and_scales(self):
+        rows = {(row["layout"], row["codes"]): tuple(row[key] for key in ("codes_of_4_bits", "scales", "tensor_scale", "zero_points")) for row in self.listed()}
+        self.assertEqual(rows, {
+            ("ulpscope", "NAME"): ("NAME (F4)", "NAME.scale", "NAME.global_scale (multiplies)", "NAME.zero_point"),
+            ("compressed-tensors", "NAME"): ("NAME_packed (U8)", "NAME_scale", "NAME_global_scale (divides)", "NAME_zero_point"),
+            ("modelopt", "NAME"): ("NAME (U8)", "NAME_scale", "NAME_scale_2 (multiplies)", ""),
+            ("torchao", "MODULE._LEAF_qdata"): ("MODULE._LEAF_qdata (U8)", "MODULE._LEAF_scale", "MODULE._LEAF_per_tensor_scale (multiplies)", ""),
+            ("deepseek", "NAME"): ("", "NAME_scale_inv", "", ""), ("gpt-oss", ""): ("NAME_blocks (U8)", "NAME_scales", "", ""),
+            ("transformer-engine", "NAME._data"): ("", "NAME._scale_inv", "", ""),
+            ("transformer-engine", "NAME._rowwise_data"): ("NAME._rowwise_data (U8)", "NAME._rowwise_scale_inv", "NAME._amax_rowwise (times 1/2688)", "")})
+
+    def test_a_layout_stores_what_the_list_says(self):
+        self.write("m.safetensors", {NAME: self.tensor([128, 128], [1.0] * 128 ** 2)})
+        stores = {}
+        for row in self.listed():
+            for part in row["stores"].split("; "):
+                formats, _, rules = part.partition(": ")
+                stores.setdefault(row["layout"], set()).update((to, rule) for to in formats.split(", ") for rule in rules.split(", "))
+        for layout, pairs in stores.items():
+            if layout == "ulpscope":
+                continue  # every pair
+            for to in FORMATS:
+                for rule in RULES:
+                    code, _, err = run("cast", "m.safetensors", "--to", to, "--scale", rule, "--layout", layout, "-o", "out.safetensors", cwd=self.path)
+                    is_listed = (to, rule.removesuffix(":floor")) in pairs
+                    self.assertEqual(code, 0 if is_listed else 2, (layout, to, rule, err))
+
+    def cast_of(self, shape, *words, source="F32", bytes_of=4, metadata=None):
+        count = 1
+        for extent in shape:
+            count *= extent
+        (self.path / "m.safetensors").write_bytes(safetensors({NAME: (source, list(shape), bytes(bytes_of * count))}, metadata))
+        return self.cast(*words)[0].get("__metadata__", {})
+
+    def test_what_torchao_says_of_a_tensor(self):
+        for words, elements, kind in ((("int8", "row"), None, "Int8Tensor"), (("e5m2", "amax"), None, "Float8Tensor"),
+                                      (("e2m1", "mx:floor"), "float4_e2m1fn_x2", "MXTensor"), (("e4m3", "mx:floor"), "float8_e4m3fn", "MXTensor"),
+                                      (("e5m2", "mx:floor"), "float8_e5m2", "MXTensor"), (("e2m1", "nvfp4"), None, "NVFP4Tensor")):
+            said = json.loads(self.cast_of((2, 64), "--to", words[0], "--scale", words[1], "--layout", "torchao")[NAME])
+            self.assertEqual((said["_type"], said["_data"].get("elem_dtype", {}).get("_data")), (kind, elements), words)
+        for source, width, name in (("F64", 8, "float64"), ("F32", 4, "float32"), ("F16", 2, "float16"), ("BF16", 2, "bfloat16"), ("F8_E4M3", 1, "float32")):
+            said = json.loads(self.cast_of((2, 64), "--to", "e4m3", "--scale", "amax", "--layout", "torchao", source=source, bytes_of=width)[NAME])
+            self.assertEqual(said["_data"]["dtype"], {"_type": "torch.dtype", "_data": name})
+        for rule, shape, block in (("amax", (3, 2, 64), [3, 2, 64]), ("row", (3, 2, 64), [1, 1, 64]), ("row", (64,), [64]), ("row", (), []), ("128x128", (3, 128, 128), [1, 128, 128])):
+            said = json.loads(self.cast_of(shape, "--to", "e4m3", "--scale", rule, "--layout", "torchao")[NAME])
+            self.assertEqual(said["_data"]["block_size"], block, rule)
+
+    def test_torchao_keeps_what_else_a_file_says_and_replaces_what_is_said_of_its_tensors(self):
+        said = self.cast_of((2, 64), "--to", "e4m3", "--scale", "amax", "--layout", "torchao", metadata={NAME: "old", "format": "pt"})
+        self.assertEqual((said["format"], json.loads(said["tensor_names"]), json.loads(said[NAME])["_type"]), ("pt", [NAME], "Float8Tensor"))
+        for name in (".weight", "weight.", "weight"):
+            self.write("n.safetensors", {name: self.tensor([2], [1.0, 2.0])})
+            self.assertEqual(self.refused("cast", "n.safetensors", "--to", "e4m3", "--scale", "amax", "--layout", "torchao", "-o", "o.safetensors"),
+                             f"n.safetensors:{name}: layout torchao does not store float8_e4m3fn under amax: layout torchao has names MODULE.LEAF, and '{name}' is none")
+
+    def test_a_rotation_and_wide_codes_that_a_file_names(self):
+        metadata = self.cast_of((2, 64), "--to", "e4m3", "--scale", "amax", "--hadamard", "16")
+        self.assertEqual(metadata, {"ulpscope_hadamard": "16"})
+        self.assertEqual(self.cast_of((2, 64), "--to", "e4m3", "--scale", "amax", "--hadamard", "16", metadata={"format": "pt"}),
+                         {"format": "pt", "ulpscope_hadamard": "16"})
+        # Where nothing is rotated nothing is said of it any more.
+        for metadata, rest in (({"ulpscope_hadamard": "16"}, {}), ({"ulpscope_hadamard": "16", "format": "pt"}, {"format": "pt"}), ({"format": "pt"}, {"format": "pt"})):
+            self.assertEqual(self.cast_of((2, 64), "--to", "bf16", metadata=metadata), rest)
+        (self.path / "w.safetensors").write_bytes(safetensors({NAME: self.tensor([1], [1.0])}, {"ulpscope_codes": "{}"}))
+        self.assertEqual(self.refused("cast", "w.safetensors", "--to", "bf16", "-o", "o.safetensors"),
+                         "w.safetensors: its __metadata__ has ulpscope_codes, which is no list of names")
+
+
+if __name__ == "__main__":
+    unittest.main()
