@@ -270,7 +270,7 @@ void ScaleMap::scale_by_amax(const Scaling& scaling, emu::Format format, std::sp
   const bool is_shared = scaling.shared_amax && !is_nvfp4(rule) && has_tensor_scale(rule);
   is_nvfp4_ = is_nvfp4(rule);
   if (is_nvfp4_) {
-    const double of_blocks = amax.empty() ? 0 : static_cast<double>(*std::max_element(amax.begin(), amax.end()));
+    const auto of_blocks = static_cast<double>(*std::max_element(amax.begin(), amax.end()));
     tensor_scale_ = nvfp4_tensor_scale(format, std::max(scaling.shared_amax.value_or(0), of_blocks));
   }
   for (std::size_t i = 0; i < stored_.size(); ++i) {

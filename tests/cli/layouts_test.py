@@ -12,7 +12,7 @@ from cast_folder import NAME, Folder, floats
 from files_test import parse, run, safetensors
 
 FORMATS = ("e4m3", "e5m2", "e2m1", "e3m2", "int8")
-RULES = ("amax", "pow2", "row", "128x128", "mx:floor", "nvfp4", "minmax", "minmax:row")
+RULES = ("amax", "pow2", "row", "1x128", "128x128", "mx:floor", "nvfp4", "minmax", "minmax:row")
 
 
 class Layouts(Folder):
