@@ -33,9 +33,12 @@ class ScaleWords(Folder):
         for word in ("inf", "nan", "0", "-1", "1x", "1e999", "0x", "0x1.8p3x", "0xinf", "2^", "2^x", "2^3x", "2^2000", "2^-2000", "2^99999999999"):
             said = self.refused("census", "normal:0,1:4", "--to", "e4m3", "--scale", word)
             self.assertTrue(said.startswith(f"--scale '{word}': give a positive number, 2^K or one of none, amax, "), said)
+        rows = []
         for word in ("12", "0x1.8p3", "0X18p-1", "1.2e1"):
-            row, = csv.DictReader(self.run_here("census", "integers:1,1:4", "--to", "fp32", "--scale", word, "--csv")[0].splitlines())
-            self.assertEqual(row["scale"], "12", word)
+            row, = csv.DictReader(self.run_here("census", "normal:0,1:64", "--to", "e4m3", "--scale", word, "--csv")[0].splitlines())
+            self.assertEqual(row.pop("scale"), word)
+            rows.append(row)
+        self.assertEqual(rows[1:], rows[:-1])
 
     def plan(self, text, wanted=0):
         (self.path / "p.toml").write_text(text)

@@ -10,6 +10,7 @@ import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,21 @@ class Grids(Folder):
         self.assertIn("studies/training/digits.toml:1: ", self.run_program(*words, code=2).stderr)
 
 
+    def test_kinds_of_one_file(self):
+        values = struct.pack("<4f", 1, 2, 3, 4)
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }"
+        header += " " * (-(len(header) + 11) % 64) + "\n"
+        (self.path / "d.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values)
+        (self.path / "kinds.toml").write_text(
+            '[[study]]\nkind = "census"\ninputs = ["normal:0,1:8"]\nflush_subnormals = [false, true]\n'
+            '[[study]]\nkind = "accumulation"\nk = [4]\n[[study]]\nkind = "verify softmax"\nx = "d.npy"\noutput = "d.npy"\n')
+        self.run_program("run", "kinds.toml", "-o", "out", code=1)
+        self.assertEqual([row["flush_subnormals"] for row in self.rows("out/census.csv")][:1], ["false"])
+        self.assertEqual({row["flush_subnormals"] for row in self.rows("out/census.csv")}, {"false", "true"})
+        self.assertEqual({row["k"] for row in self.rows("out/accumulation.csv")}, {"4"})
+        self.assertIn("accumulation", (self.path / "out/index.html").read_text())
+
+
 class Refusals(Folder):
     def test_each_names_file_line_and_what_is_known(self):
         census = '[[study]]\nkind = "census"\ninputs = ["normal:0,1:8"]\n'
@@ -149,6 +165,13 @@ class Refusals(Folder):
                 '[[study]]\nkind = "census"\ninputs = []\n': "bad.toml:3: inputs: a list without values",
                 '[[study]]\nkind = "accumulation"\nengine = []\n': "bad.toml:3: engine: a list without values; ",
                 census + "name = \"../x\"\n": "bad.toml:1: name '../x': give letters, digits, _ and -; files are named by it",
+                **{census + f'name = "{name}"\n': f"bad.toml:1: name '{name}': give letters, digits, _ and -; files are named by it" for name in ("", "a" * 101)},
+                **{census + f'name = "{name}"\n': f"bad.toml:1: name '{name}': a file of every report has this name"
+                   for name in ("findings", "index", "manifest", "study")},
+                "[[study]]\nkind = 3\n": "bad.toml:2: kind: give text in quotes",
+                "study = 1\n": "bad.toml:1: holds no [[study]] table",
+                "study = []\n": "bad.toml:1: holds no [[study]] table",
+                "study = [1]\n": "bad.toml:1: study: give [[study]] tables",
                 census + census: "bad.toml:4: two studies are named 'census': give each a name of its own",
                 census + f"seed = {list(range(317))}\nrounding = {odd}\n": "bad.toml:1: more than 100000 cells in the file",
                 "".join(census + f'name = "s{i}"\nseed = {list(range(30_000))}\n' for i in range(4)):
