@@ -55,9 +55,10 @@ Layer layer_of(const TomlValue& value) {
     throw Error(value.place() + ": unknown layer '" + layer.kind +
                 "'; nearest: " + emu::comma_separated(emu::closest_words(layer.kind, names)));
   }
-  if (layer.sizes.size() < known->second.least || layer.sizes.size() > known->second.most)
-    throw Error(value.place() + ": " + layer.kind + " has " + std::to_string(known->second.least) + " sizes, not " +
-                std::to_string(layer.sizes.size()));
+  const auto [least, most] = known->second;
+  if (layer.sizes.size() < least || layer.sizes.size() > most)
+    throw Error(value.place() + ": " + layer.kind + " has " + std::to_string(least) +
+                (most > least ? " or " + std::to_string(most) : "") + " sizes, not " + std::to_string(layer.sizes.size()));
   return layer;
 }
 

@@ -60,9 +60,9 @@ FormulaBuilder::FormulaBuilder(const std::vector<FormulaInput>& inputs, const st
                                const KernelArithmetic& arithmetic)
     : arithmetic_(arithmetic) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    define(inputs[i].name, add({.op = Op::input, .shape = inputs[i].shape, .index = i}));
+    define("--input", inputs[i].name, add({.op = Op::input, .shape = inputs[i].shape, .index = i}));
   for (const FormulaNumber& number : numbers) {
-    define(number.name, constant(number.decimal));
+    define("--let", number.name, constant(number.decimal));
     numbers_.insert(number.name);
   }
   inputs_ = inputs.size();
@@ -77,7 +77,7 @@ Formula FormulaBuilder::formula(const Lines& lines) {
     if (name.empty()) continue;
     if (names_.count(name) != 0) throw formula_error(syntax.column, "'" + name + "' is defined already");
     if (is_known(name)) throw formula_error(syntax.column, "'" + name + "' is the name of a function");
-    define(name, value);
+    names_.emplace(name, value);
   }
   for (std::size_t i = 0; i < inputs_ + numbers_.size(); ++i)
     if (!used_[i]) throw Error((i < inputs_ ? "--input " : "--let ") + name_of(i) + ": is not in the formula");
@@ -97,13 +97,11 @@ bool FormulaBuilder::is_known(const std::string& name) {
 }
 
 std::string FormulaBuilder::name_of(std::size_t node) const {
-  for (const auto& [name, at] : names_)
-    if (at == node) return name;
-  return {};
+  return std::ranges::find(names_, node, &decltype(names_)::value_type::second)->first;
 }
 
-void FormulaBuilder::define(const std::string& name, std::size_t node) {
-  if (!names_.emplace(name, node).second) throw Error("--input " + name + ": is given twice");
+void FormulaBuilder::define(const std::string& option, const std::string& name, std::size_t node) {
+  if (!names_.emplace(name, node).second) throw Error(option + " " + name + ": is given twice");
 }
 
 std::size_t FormulaBuilder::add(Node node) {

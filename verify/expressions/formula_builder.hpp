@@ -33,7 +33,7 @@ class FormulaBuilder {
   Node same_as(std::size_t value) const;
   static bool is_known(const std::string& name);
   std::string name_of(std::size_t node) const;
-  void define(const std::string& name, std::size_t node);
+  void define(const std::string& option, const std::string& name, std::size_t node);
   std::size_t add(Node node);
   /// An operand of what is computed in a format: rounded to that or not where it comes from outside.
   std::size_t entered(std::size_t operand);
