@@ -59,8 +59,7 @@ void set_parameter(requests::Fields& fields, const std::string& scaler, const st
                                 : cut(assignment, '=');
   requests::Field* const field = fields.find(key);
   if (field == nullptr)
-    throw Error("scaler " + scaler + ": unknown parameter '" + key + "'" +
-                (names.empty() ? "; it has none" : "; known: " + emu::comma_separated(names)));
+    throw Error("scaler " + scaler + ": unknown parameter '" + key + "'; known: " + emu::comma_separated(names));
   std::string word = value;
   if (word.starts_with("2^") && field->is_real())
     if (std::string power = word.substr(2); !power.empty()) {
@@ -148,12 +147,6 @@ Scaler::Scaler(std::string_view words, emu::Format to) : to_(to) {
 
 Scaler::Scaler(const Scaler& other) : name_(other.name_), to_(other.to_), rule_(other.rule_->copy()) {}
 Scaler::Scaler(Scaler&& other) noexcept = default;
-Scaler& Scaler::operator=(Scaler other) noexcept {
-  std::swap(name_, other.name_);
-  std::swap(to_, other.to_);
-  std::swap(rule_, other.rule_);
-  return *this;
-}
 Scaler::~Scaler() = default;
 
 std::string Scaler::words() const {

@@ -43,7 +43,6 @@ class Scaler {
   explicit Scaler(std::string_view words, emu::Format to = emu::float16);
   Scaler(const Scaler& other);
   Scaler(Scaler&& other) noexcept;
-  Scaler& operator=(Scaler other) noexcept;
   ~Scaler();
 
   /// `pytorch`.
