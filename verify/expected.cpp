@@ -175,8 +175,8 @@ bool is_of_engine(const Expectation& expectation, std::uint64_t index, double y,
 }
 
 /// But for what the declared engine itself returns, which takes a part of its product.
-JudgedOutput judge_without_engine(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
-                                  const LastRounding& last) {
+JudgedElement judge_without_engine(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
+                                   const LastRounding& last) {
   Standing standing = judge_number(expectation, index, expected, output, last);
   if (standing == Standing::equal && expectation.is_bitwise() && output == 0 &&
       std::signbit(output) != std::signbit(last_rounded(last, expected.value)))
@@ -187,9 +187,9 @@ JudgedOutput judge_without_engine(const Expectation& expectation, std::uint64_t 
 
 }  // namespace
 
-JudgedOutput judge_by_what(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
-                           const LastRounding& last) {
-  JudgedOutput judged = judge_without_engine(expectation, index, expected, output, last);
+JudgedElement judge_by_what(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
+                            const LastRounding& last) {
+  JudgedElement judged = judge_without_engine(expectation, index, expected, output, last);
   if (is_wrong(judged.standing) && is_of_engine(expectation, index, output, last)) judged.standing = Standing::within;
   return judged;
 }

@@ -163,13 +163,13 @@ Standing judge(const Expectation& expectation, std::uint64_t index, const Expect
                const LastRounding& last);
 
 /// How an output stands, and by what.
-struct JudgedOutput {
+struct JudgedElement {
   Standing standing;  ///< as of judge()
   bool is_admitted;   ///< right by admits() alone
 };
 /// The same, and whether admits() has made it right.
-JudgedOutput judge_by_what(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
-                           const LastRounding& last);
+JudgedElement judge_by_what(const Expectation& expectation, std::uint64_t index, const Expected& expected, double output,
+                            const LastRounding& last);
 
 /// Whether a zero would be right in the place of element `index`, whatever a declared engine itself returns.
 bool zero_passes(const Expectation& expectation, std::uint64_t index, const Expected& expected, const LastRounding& last);

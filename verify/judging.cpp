@@ -167,7 +167,8 @@ void Judge::add_odds(StochasticOdds& odds, double exact, double output) const {
            neighbour(exact < 0 ? emu::Rounding::downward : emu::Rounding::upward));
 }
 
-void Judge::add_one(JudgedPart& part, std::uint64_t index, JudgedOutput judged, const Expected& expected, double output) const {
+void Judge::add_one(JudgedPart& part, std::uint64_t index, JudgedElement judged, const Expected& expected,
+                    double output) const {
   const Standing standing = judged.standing;
   Verdict& counts = part.counts;
   ++counts.count;

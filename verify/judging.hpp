@@ -45,7 +45,7 @@ class Judge {
   void decide(JudgedPart& part, std::uint64_t first, const ExpectedBlock& expected, JudgedBlock& block) const;
   void add_plain(JudgedPart& part, std::uint64_t first, const ExpectedBlock& expected, const JudgedBlock& block,
                  const JudgedSums& sums) const;
-  void add_one(JudgedPart& part, std::uint64_t index, JudgedOutput judged, const Expected& expected, double output) const;
+  void add_one(JudgedPart& part, std::uint64_t index, JudgedElement judged, const Expected& expected, double output) const;
   void add_odds(StochasticOdds& odds, double exact, double output) const;
 
   const Expectation& expectation_;
