@@ -124,10 +124,9 @@ class DequantizedSource : public tensors::Source {
 
 std::uint64_t blocks_of(std::uint64_t extent, std::uint64_t of) { return (extent + of - 1) / of; }
 
-/// The extent of blocks that makes so many of an extent.
+/// The extent of blocks that makes so many of an extent, more than one.
 std::optional<std::uint64_t> block_extent(std::uint64_t extent, std::uint64_t blocks) {
   if (blocks == extent) return 1;
-  if (blocks == 1) return std::max<std::uint64_t>(extent, 1);
   for (const std::uint64_t of : {std::uint64_t{16}, std::uint64_t{32}, std::uint64_t{64}, std::uint64_t{128}})
     if (blocks_of(extent, of) == blocks) return of;
   return std::nullopt;
