@@ -179,7 +179,7 @@ class Finder {
     if (layout.name_of(base).empty()) return std::nullopt;
     for (const std::string_view ending : {layout.codes_of_4_bits, layout.codes}) {
       const Tensor* const codes = find(base + std::string(ending));
-      if (codes == nullptr || codes == &scales) continue;
+      if (codes == nullptr) continue;
       Parts parts{.codes = *codes, .scales = scales, .tensor_scale = {}, .shape = codes->shape, .grid = {}};
       parts.is_packed = layout.bytes_of_codes && is_of_bytes(*codes) && ending == layout.codes_of_4_bits;
       if (layout.bytes_of_scales && is_of_bytes(scales))
@@ -192,7 +192,8 @@ class Finder {
       const Tensor* const second = layout.tensor_scale.empty() ? nullptr : find(base + std::string(layout.tensor_scale));
       // Bytes of TransformerEngine's do not say whether they are codes of 8 bits or two of 4, but the latter have an amax.
       if (layout.padded_scales && parts.is_packed && second == nullptr) continue;
-      if (second != nullptr && second->count() == 1) parts.tensor_scale = *second;
+      if (second != nullptr && (second->opaque || second->count() != 1)) continue;
+      if (second != nullptr) parts.tensor_scale = *second;
       const Tensor* const zeros = layout.zero_point.empty() ? nullptr : find(base + std::string(layout.zero_point));
       if (zeros != nullptr && (zeros->opaque || zeros->shape != scales.shape)) continue;
       if (zeros != nullptr) parts.zero_points = *zeros;

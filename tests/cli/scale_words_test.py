@@ -29,6 +29,12 @@ class ScaleWords(Folder):
         for dtype, amax, scale in (("F32", 0.0, 1.0), ("F64", 1e300, 1.0), ("F32", 2688.0, 1.0), ("F32", 1344.0, 0.5)):
             self.assertEqual(floats(self.stored([amax] + [0.0] * 15, "e2m1", "nvfp4", ".global_scale", dtype)), [scale], amax)
 
+    def test_the_least_scale_is_the_least_of_float32(self):
+        """The greatest number of the format, 448 2^-33, over 3e38 is less; 3e38 2^-149 is beyond the former, and 2^-149 becomes 0."""
+        self.write("m.safetensors", {NAME: self.tensor([2], [3e38, 1.0])})
+        row, = csv.DictReader(self.run_here("census", "m.safetensors", "--to", "e4m3b40", "--scale", "amax", "--csv")[0].splitlines())
+        self.assertEqual((row["overflow"], row["to_zero"]), ("1", "1"))
+
     def test_words_that_are_no_scale(self):
         for word in ("inf", "nan", "0", "-1", "1x", "1e999", "0x", "0x1.8p3x", "0xinf", "2^", "2^x", "2^3x", "2^2000", "2^-2000", "2^99999999999"):
             said = self.refused("census", "normal:0,1:4", "--to", "e4m3", "--scale", word)

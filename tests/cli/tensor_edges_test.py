@@ -52,10 +52,15 @@ class TensorEdges(Folder):
             self.write("m.gguf", b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + info + bytes(-(24 + len(info)) % 32 + 32))
             code, out, err = self.run_here("info", "m.gguf", "--csv")
             self.assertEqual((code, "ggml_type_999" in out), (0, True), (out, err))
+        said = self.refused("cast", "m.gguf", "--to", "bf16", "--copy", "w", "-o", "o.safetensors")
+        self.assertTrue(said.startswith("m.gguf:w: type 999 of ggml is not known; known are float32 "), said)
 
     def test_rotations_of_what_has_no_rows(self):
         self.write("m.safetensors", safetensors({"scalar": ("F32", [], bytes(4)), "none": ("F32", [0, 16], b""), "w": ("F32", [16], bytes(64)),
                                                  "odd": ("F32", [15], bytes(60))}))
+        self.write("i.safetensors", safetensors({"ids": ("I64", [16], bytes(128))}))
+        self.assertEqual(self.refused("census", "i.safetensors", "--integers", "--to", "e4m3", "--hadamard", "16"),
+                         "--hadamard 16: no tensor has rows of floating-point numbers that are a multiple of 16")
         for name in ("scalar", "none", "odd"):
             self.assertEqual(self.refused("census", f"m.safetensors:{name}", "--to", "e4m3", "--hadamard", "16"),
                              "--hadamard 16: no tensor has rows of floating-point numbers that are a multiple of 16")
@@ -72,6 +77,31 @@ class TensorEdges(Folder):
             self.assertEqual("compared by their values" in err, together, (codes, scales, out, err))
             if together:
                 self.assertEqual(code, 0, (codes, scales, out, err))
+
+
+    def test_tensors_that_only_have_the_names_of_codes_and_scales(self):
+        def f8(*shape):
+            return "F8_E4M3", list(shape), b"\x38" * math.prod(shape)
+        def u8(*shape):
+            return "U8", list(shape), b"\x7f" * math.prod(shape)
+        def f32(*shape):
+            return "F32", list(shape), struct.pack("<f", 0.5) * math.prod(shape)
+        for tensors, together in (
+                ({"w._rowwise_data": f8(32, 32), "w._rowwise_scale_inv": u8(128, 4)}, True),  # scales that fill up tiles
+                ({"w._rowwise_data": f8(32, 32), "w._rowwise_scale_inv": u8(32, 1)}, False),
+                ({"w._rowwise_data": f8(32, 33), "w._rowwise_scale_inv": u8(128, 4)}, False),
+                ({"w._rowwise_data": f8(), "w._rowwise_scale_inv": u8(128, 4)}, False),
+                ({"w_blocks": u8(2, 1, 16), "w_scales": u8(2, 1)}, True), ({"w_blocks": u8(16), "w_scales": u8(1)}, False),
+                ({"w_blocks": u8(), "w_scales": u8()}, False),
+                ({"w": f8(2, 16), "w.scale": f32(2, 1), "w.global_scale": f32()}, True),
+                ({"w": f8(2, 16), "w.scale": f32(2, 1), "w.global_scale": f32(2)}, False),  # of which none is that of all
+                ({"w": f8(2, 16), "w.scale": f32(2, 1), "w.zero_point": f32(2, 1)}, True),
+                ({"w": f8(2, 16), "w.scale": f32(2, 1), "w.zero_point": f32(2)}, False),
+                ({"w": f8(2, 16), "w.scale": ("I32", [2, 1], bytes(8))}, False),
+                ({"w": f32(2, 16), "w.scale": f32(2, 1)}, False)):
+            self.write("q.safetensors", safetensors(tensors))
+            code, _, err = self.run_here("diff", "q.safetensors", "q.safetensors", "--csv")
+            self.assertEqual((code, "compared by their values" in err), (0, together), (tensors.keys(), err))
 
 
 if __name__ == "__main__":
