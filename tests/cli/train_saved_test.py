@@ -145,7 +145,7 @@ class Training(unittest.TestCase):
         while not (kept := list(self.path.glob(f"out.*/{recipe}*.safetensors"))) and process.poll() is None and time.monotonic() < end:
             time.sleep(0.001)
         process.kill()
-        self.assertEqual(process.wait(), -9, "it was done before it was ended")
+        self.assertEqual(process.wait(LIMIT), -9, "it was done before it was ended")
         path, = kept
         return path
 
@@ -171,6 +171,11 @@ class Training(unittest.TestCase):
         places = json.loads(Saved(path).words["places"])
         refused(lambda run: run.words.update(places=json.dumps([[*places[0][:3], "e9m9x"], *places[1:]])), "a saved run of format e9m9x")
         refused(lambda run: run.words.update(more=3), "malformed safetensors header: __metadata__ is no map from words to words")
+        study = (self.path / "s.toml").read_text()
+        (self.path / "s.toml").write_text(study.replace("steps = 400", "steps = 401"))
+        done = self.train("-o", "out", "--resume", code=2)
+        self.assertIn(" there, '", done.stderr.splitlines()[-1])
+        (self.path / "s.toml").write_text(study)
         self.train("-o", "out", "--resume")
         whole, out = self.contents("whole"), self.contents("out")
         self.assertEqual({name: data for name, data in out.items() if name.endswith(".csv")},
