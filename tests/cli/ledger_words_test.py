@@ -94,6 +94,10 @@ class Words(unittest.TestCase):
         self.assertIn("h: not checked: m.csv: row 3: unknown case 'h'; nearest: g\n", done.stdout)
         self.assertEqual(self.junit(), [("g", False), ("h", True)])
 
+    def test_a_report_on_the_standard_error(self):
+        done = self.ledger("check", "L", "g", "--output", "d.npy", "--junit", "/dev/stderr")
+        self.assertIn('<testcase classname="ulpscope.ledger" name="g">', done.stderr)
+
     def test_cases_that_moved(self):
         for output, words, failed in (("d", (), 0), ("moved", (), 0), ("moved", ("--strict",), 1), ("wrong", (), 1), ("d", ("--strict",), 0)):
             self.ledger("check", "L", "g", "--output", f"{output}.npy", "--junit", "j.xml", *words, code=failed)
