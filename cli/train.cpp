@@ -167,7 +167,7 @@ int run(const Train& train, const Arguments& arguments) try {
   std::vector<training::RunResult> runs = training::train_all(study, inputs, all);
   drop_unasked(train, runs);
   if (part) {
-    part->runs = std::move(runs);
+    part->runs.swap(runs);
     reports::write_part(place->folder, [&](const reports::WriteBytes& write) { training::write_train_part(*part, write); },
                         {.arguments = undisturbed(arguments)});
   } else if (!train.directory.empty()) {
