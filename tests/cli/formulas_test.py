@@ -6,12 +6,12 @@ usage: formulas_test.py PROGRAM"""
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from npy_file import npy
 from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop())
@@ -79,12 +79,6 @@ REFUSED = (
     ("reshape(x, 0, -1)", 1, "reshape: 2x3 has other elements than 0x0"),
     ("reshape(x, 4, -1)", 1, "reshape: 2x3 has other elements than 4x0"),
 )
-
-
-def npy(path, shape, values):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
 
 
 class Formulas(unittest.TestCase):

@@ -17,6 +17,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
+from npy_file import npy
 from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop())
@@ -25,13 +26,6 @@ A = [(7 * i) % 9 + 1 for i in range(M * K)]
 B = [(5 * i) % 7 + 1 for i in range(K * N)]
 D = [float(sum(A[i * K + k] * B[k * N + j] for k in range(K))) for i in range(M) for j in range(N)]  # exact in any order
 ULP = 2.0**-15  # of float32 in [256, 512)
-
-
-def npy(path, shape, values, descr="<f4"):
-    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
-    text += " " * (-(len(text) + 11) % 64) + "\n"
-    kind = {"<f4": "f", "<u2": "H"}[descr]
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + struct.pack(f"<{len(values)}{kind}", *values))
 
 
 def bf16(values):

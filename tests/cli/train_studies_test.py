@@ -7,12 +7,12 @@ import csv
 import io
 import os
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from npy_file import npy
 from time_limit import LIMIT
 
 PROGRAM = os.path.abspath(sys.argv.pop())
@@ -74,12 +74,6 @@ SCALES = (("none", "bfloat16", "SCALAR_32F"), ("2", "float8_e4m3fn", "SCALAR_32F
           ("nvfp4:16x16", "float4_e2m1fn", "VEC16_UE4M3"), *((f"mx:{rule}", "float8_e4m3fn", "VEC32_UE8M0") for rule in ("floor", "ceil", "rceil", "even")))
 PLACES = ("input", "weight", "output", "grad_output", "grad_input", "grad_weight", "accumulate")
 COLUMNS = "format,fast_accumulation,m,n,k,median_us,scale_mode_a,scale_mode_b\n"
-
-
-def npy(path, shape, values):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
 
 
 class Studies(unittest.TestCase):
