@@ -34,8 +34,6 @@ struct CheckOperation {
   std::string name;                  ///< `rms_norm`
   std::string what;                  ///< a phrase
   std::unique_ptr<Check> (*make)();  ///< a request of standard values
-  /// The fields that name what the kernel may return beside its output, FurtherOutput::name: `lse`.
-  std::vector<std::string> further = {};
 
   /// The field that an input is given by, and its words there: of a formula `input` and `x=FILE`. Two words of one field (a
   /// scale and one for the whole operand) have the roles `scale_a` and `scale_a_whole`.

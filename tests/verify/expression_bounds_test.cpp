@@ -12,6 +12,7 @@
 #include "emu/catalogue.hpp"
 #include "verify/expected.hpp"
 #include "verify/expressions/expression.hpp"
+#include "verify/expressions/known_formulas.hpp"
 #include "verify/operations/rows.hpp"
 
 namespace {

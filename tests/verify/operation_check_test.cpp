@@ -13,6 +13,7 @@
 #include "emu/error.hpp"
 #include "verify/catch2.hpp"
 #include "verify/check_operations.hpp"
+#include "verify/further_names.hpp"
 
 namespace {
 
@@ -221,6 +222,7 @@ TEST_CASE("every operation of the table can be made, and says what is missing", 
     const std::unique_ptr<verify::Check> check = operation.make();
     CHECK(check->fields().has("output"));
     CHECK(verify::find_check_operation(operation.name).name == operation.name);
+    for (const std::string& further : verify::further_names(operation.name)) CHECK(check->fields().has(further));
     CHECK((check->matmul() != nullptr) == (operation.name == "matmul"));
     if (operation.name != "generated") CHECK_FALSE(refusal_of({.operation = operation.name, .inputs = {}}, {}).empty());
   }

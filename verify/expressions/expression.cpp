@@ -9,16 +9,11 @@
 #include <cmath>
 
 #include "emu/names.hpp"
-#include "requests/built_in_file.hpp"
-#include "requests/toml.hpp"
 #include "verify/expressions/evaluation.hpp"
 #include "verify/expressions/overflows.hpp"
 #include "verify/operations/real.hpp"
 
 namespace ulpscope::verify {
-
-/// verify/expressions/library/*.toml; made by the build.
-const std::vector<requests::BuiltInFile>& formula_files();
 
 Formula formula_of(const Expression& expression) {
   std::vector<FormulaInput> inputs;
@@ -116,25 +111,6 @@ class ExpressionExpectation final : public Expectation {
 };
 
 }  // namespace
-
-const std::vector<KnownFormula>& known_formulas() {
-  static const std::vector<KnownFormula> all = [] {
-    std::vector<KnownFormula> formulas;
-    for (const requests::BuiltInFile& file : formula_files()) {
-      const requests::TomlValue table = requests::parse_toml(file.text, std::string(file.name) + ".toml");
-      formulas.push_back({std::string(file.name), requests::leading_comment(file.text),
-                          std::get<std::string>(table.table().find("formula")->value)});
-    }
-    return formulas;
-  }();
-  return all;
-}
-
-std::string formula_text(const std::string& word) {
-  for (const KnownFormula& known : known_formulas())
-    if (known.name == word) return known.formula;
-  return word;
-}
 
 std::unique_ptr<Expectation> expect_expression(Expression expression) {
   return std::make_unique<ExpressionExpectation>(std::move(expression));

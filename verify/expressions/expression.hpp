@@ -24,16 +24,4 @@ struct Expression {
 /// @throws Error in one line where the formula is malformed, or does not fit the inputs.
 std::unique_ptr<Expectation> expect_expression(Expression expression);
 
-/// A formula that comes with the program.
-struct KnownFormula {
-  std::string name;     ///< `swiglu`
-  std::string about;    ///< what it computes, of which inputs
-  std::string formula;  ///< its text
-};
-/// In alphabetical order.
-const std::vector<KnownFormula>& known_formulas();
-
-/// The text of a known formula, or the word itself, which is one.
-std::string formula_text(const std::string& word);
-
 }  // namespace ulpscope::verify

@@ -15,8 +15,8 @@
 #include "emu/format.hpp"
 #include "emu/names.hpp"
 #include "emu/suggestions.hpp"
-#include "verify/expressions/expression.hpp"
 #include "verify/expressions/formula_builder.hpp"
+#include "verify/expressions/known_formulas.hpp"
 #include "verify/expressions/syntax.hpp"
 #include "verify/operations/rows.hpp"
 

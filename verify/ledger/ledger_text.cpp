@@ -14,7 +14,7 @@
 #include "emu/names.hpp"
 #include "emu/visible.hpp"
 #include "tensors/elements.hpp"
-#include "verify/check_operations.hpp"
+#include "verify/further_names.hpp"
 #include "verify/ledger/ledger.hpp"
 
 namespace ulpscope::verify {
@@ -176,12 +176,10 @@ void check_names(const LedgerEntry& entry) {
   std::set<std::string_view> names;
   for (const LedgerTensor& input : entry.inputs)
     if (!names.insert(input.role).second) throw Malformed{fmt::format("the input '{}' is there twice", input.role)};
+  const std::vector<std::string> further = further_names(entry.operation);
   for (const LedgerFurther& other : entry.further) {
     if (!names.insert(other.name).second) throw Malformed{fmt::format("'{}' is there twice", other.name)};
-    const auto has = [&](const CheckOperation& operation) {
-      return operation.name == entry.operation && std::ranges::count(operation.further, other.name) != 0;
-    };
-    if (std::ranges::none_of(check_operations(), has))
+    if (std::ranges::count(further, other.name) == 0)
       throw Malformed{fmt::format("'{}' is no output that {} has beside its own", other.name, entry.operation)};
   }
 }

@@ -12,6 +12,7 @@
 #include "emu/visible.hpp"
 #include "products/operand.hpp"
 #include "verify/expressions/expression.hpp"
+#include "verify/expressions/known_formulas.hpp"
 #include "verify/expressions/rounding_points.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/layer_norm.hpp"
