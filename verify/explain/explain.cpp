@@ -16,6 +16,7 @@
 #include "verify/explain/factors.hpp"
 #include "verify/explain/last_tiles.hpp"
 #include "verify/explain/missing_products.hpp"
+#include "verify/explain/other_matrices.hpp"
 #include "verify/explain/placements.hpp"
 #include "verify/explain/tile_placements.hpp"
 #include "verify/explain/wrong_tiles.hpp"
@@ -100,6 +101,11 @@ void search_all(const HypothesisSearch& search, const MatmulData& data, ExplainR
   look(each_alone(read_off.simple), sample, 0);
   if (result.findings.empty()) look(each_alone(read_off.others), sample, read_off.tried);
   if (result.findings.empty() && read_off.is_likely) look(hypotheses_with(claim, read_off.simple), small_sample, 0);
+  if (!result.findings.empty()) return;
+  const std::vector<Cause> others = other_matrix_causes(claim, data, search.evidence());
+  if (!others.empty()) result.matrices = others.front().sentence;
+  look(each_alone(others), sample, 0);
+  if (result.findings.empty()) look(hypotheses_with(claim, others), small_sample, 0);
   if (!result.findings.empty()) return;
   OffBlocks off = off_blocks(claim, data, search.evidence());
   look_in_tiles_too(each_alone(std::move(off.causes)), small_sample, off.tried);

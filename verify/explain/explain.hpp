@@ -64,6 +64,8 @@ struct ExplainResult {
   std::uint64_t evidence_bits = 0;  ///< over all wrong elements: bits of the distance from the claim, counted in codes
   std::uint64_t choices = 0;        ///< the fewest bits of a finding that explains D
   std::string tiles = {};           ///< that have all wrong elements, as a sentence; empty where they are in none
+  /// Other matrices of operands that come much nearer to D, as a sentence; empty where none do.
+  std::string matrices = {};
   double chance = 0;                ///< where none explains D: median share of a sample that single causes reproduce
 
   /// Elements that the claim reproduces.

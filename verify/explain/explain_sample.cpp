@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "emu/encode.hpp"
@@ -197,7 +198,10 @@ Score ReplayedOutputs::score_all(const Kernel& kernel) const {
 }
 
 std::uint64_t ReplayedOutputs::choices(const Kernel& kernel) const {
-  const std::uint64_t only = kernel.only ? kernel.only->choices() : 0;
+  std::set<const OtherMatrices*> others;
+  for (const OperandPath* path : {&kernel.a, &kernel.b}) others.insert({path->elements.get(), path->scales.get()});
+  std::uint64_t only = kernel.only ? kernel.only->choices() : 0;
+  for (const OtherMatrices* other : others) only += other == nullptr ? 0 : other->choices;
   if (!kernel.some) return only;
   const SomeTiles& tile = *kernel.some;
   const auto& shape = data_.shape;

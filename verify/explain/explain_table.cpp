@@ -108,6 +108,8 @@ std::vector<std::string> remarks(const ExplainResult& r) {
                     r.seconds, r.skipped, r.tried));
   if (r.verdict == ExplainVerdict::unexplained && !r.tiles.empty())
     lines.push_back("all that the claim gets wrong is in " + r.tiles);
+  if (r.verdict == ExplainVerdict::unexplained && !r.matrices.empty())
+    lines.push_back(fmt::format("D is as of {}, but for how its sums are rounded", r.matrices));
   if (r.verdict != ExplainVerdict::explained && r.verdict != ExplainVerdict::undecided) return lines;
   if (const std::size_t same = group_size(r); same > 1)
     lines.push_back(fmt::format(

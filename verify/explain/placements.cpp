@@ -92,25 +92,28 @@ class Placements {
       }
   }
 
-  /// Every wrong element is 0, and so is the rest of its row, or of its column.
+  /// Every wrong element is 0, and so is the rest of its matrix, of its row, or of its column.
   void add_zero_lines() {
     if (!std::all_of(wrong_.begin(), wrong_.end(), [&](std::size_t i) { return d_[i] == 0; })) return;
+    if (d_.size() > m_ * n_ && add_lines("matrix", "matrices", [&](std::size_t i) { return i / (m_ * n_); })) return;
     const auto rows = [&](std::size_t i) { return i / n_; };
     const auto columns = [&](std::size_t i) { return i / (m_ * n_) * n_ + i % n_; };
-    add_lines("row", rows);
-    add_lines("column", columns);
+    add_lines("row", "rows", rows);
+    add_lines("column", "columns", columns);
   }
   template <class Line>
-  void add_lines(const char* name, Line line_of) {
+  bool add_lines(const char* name, const char* names, Line line_of) {
     std::vector<std::size_t> lines;
     for (const std::size_t i : wrong_) lines.push_back(line_of(i));
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
     for (std::size_t i = 0; i < d_.size(); ++i)
-      if (d_[i] != 0 && std::binary_search(lines.begin(), lines.end(), line_of(i))) return;
-    const std::string words = lines.size() == 1 ? fmt::format("{} {} is", name, lines[0])
-                                                : fmt::format("{} {}s, the first of them {}, are", lines.size(), name, lines[0]);
+      if (d_[i] != 0 && std::binary_search(lines.begin(), lines.end(), line_of(i))) return false;
+    const std::string words = lines.size() == 1
+                                  ? fmt::format("{} {} is", name, lines[0])
+                                  : fmt::format("{} {}, the first of them {}, are", lines.size(), names, lines[0]);
     found_.push_back({placed(fmt::format("D=zero-{}", name), words + " zero"), d_.size()});
+    return true;
   }
 
   /// The last tiles written with another leading dimension, after the others and row by row.

@@ -51,8 +51,16 @@ struct LastTiles {
   }
 };
 
+/// Matrices of a batch whose operand is read in the place of others'.
+struct OtherMatrices {
+  std::vector<std::size_t> of = {};  ///< for each matrix of the batch, whose is read
+  std::uint64_t choices = 0;         ///< bits that say so
+};
+
 /// What an operand goes through before it is multiplied.
 struct OperandPath {
+  std::shared_ptr<const OtherMatrices> elements = {};   ///< of which matrices they are read; null: each its own
+  std::shared_ptr<const OtherMatrices> scales = {};     ///< likewise
   Layout layout = Layout::stored;                       ///< how its elements are read
   std::size_t tile = 0;                                 ///< extent, for Layout::tiles; divides both extents
   Lag lag = {};                                         ///< what is read for something else
@@ -61,6 +69,11 @@ struct OperandPath {
   std::vector<products::InputRounding> roundings = {};  ///< one after another; the last one's format is that of the operand
   std::optional<emu::Format> read_as = {};              ///< codes of that format are taken for codes of this one
 
+  /// Whose elements, and whose scales, are read for a matrix of the batch.
+  ///@{
+  std::size_t elements_of(std::size_t matrix) const { return elements ? elements->of[matrix] : matrix; }
+  std::size_t scales_of(std::size_t matrix) const { return scales ? scales->of[matrix] : matrix; }
+  ///@}
   /// The format in which it is multiplied.
   emu::Format format() const { return read_as.value_or(roundings.back().format); }
 };

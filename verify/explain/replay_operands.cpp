@@ -62,8 +62,8 @@ std::vector<double> gathered(std::size_t rows, std::size_t columns, At at) {
 RegionOperands fetch_operands(const MatmulData& data, const Kernel& kernel, const Region& region) {
   const auto& shape = data.shape;
   const bool swapped = kernel.operands_swapped;
-  const auto from_a = std::span(data.a).subspan(shape.a_of[region.matrix] * shape.m * shape.k);
-  const auto from_b = std::span(data.b).subspan(shape.b_of[region.matrix] * shape.k * shape.n);
+  const auto from_a = std::span(data.a).subspan(shape.a_of[kernel.a.elements_of(region.matrix)] * shape.m * shape.k);
+  const auto from_b = std::span(data.b).subspan(shape.b_of[kernel.b.elements_of(region.matrix)] * shape.k * shape.n);
   const std::span<const double> left = swapped ? from_b : from_a, right = swapped ? from_a : from_b;
   const auto at = [](std::span<const double> buffer, std::size_t index) { return index < buffer.size() ? buffer[index] : 0.0; };
   const OperandPath &left_path = swapped ? kernel.b : kernel.a, &right_path = swapped ? kernel.a : kernel.b;

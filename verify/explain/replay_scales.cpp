@@ -23,10 +23,10 @@ typename SeenScales<Float>::Scales SeenScales<Float>::at(std::size_t i, std::siz
     return static_cast<Float>(scales.of(matrix, scales.read_for(scales.block_of(line, k), layout)));
   };
   const auto of_a = [&](std::size_t line) {
-    return read(data_.scale_a, data_.shape.a_of[region_.matrix], line, epilogue.layout_a);
+    return read(data_.scale_a, data_.shape.a_of[kernel_.a.scales_of(region_.matrix)], line, epilogue.layout_a);
   };
   const auto of_b = [&](std::size_t line) {
-    return read(data_.scale_b, data_.shape.b_of[region_.matrix], line, epilogue.layout_b);
+    return read(data_.scale_b, data_.shape.b_of[kernel_.b.scales_of(region_.matrix)], line, epilogue.layout_b);
   };
   if (epilogue.scales == ScaleUse::swapped) return {of_b(row), of_a(column)};
   const Scales own{of_a(row), of_b(column)};
