@@ -125,6 +125,7 @@ void Judge::add_plain(JudgedPart& part, std::uint64_t first, const ExpectedBlock
   counts.max_ulp = std::max(counts.max_ulp, sums.max_ulp);
   counts.max_abs_error = std::max(counts.max_abs_error, sums.max_abs_error);
   counts.max_of_bound = std::max(counts.max_of_bound, std::min(sums.max_of_bound, 1.0));
+  counts.zeros_pass += sums.zeros_pass;
   part.signed_ulp += sums.signed_ulp, part.abs_ulp += sums.abs_ulp;
   part.exact.ordinary() += sums.exact_squares, part.error.ordinary() += sums.error_squares;
 

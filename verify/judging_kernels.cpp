@@ -95,7 +95,7 @@ JudgedSums states(const JudgedQuestion& question, const ExpectedBlock& expected,
   const DD d;
   const hn::RebindToUnsigned<DD> du;
   const D zero = hn::Zero(d), infinity = set(std::numeric_limits<double>::infinity()), one = set(1), half = set(0.5);
-  const D zero_from = question.admits_zero ? infinity : set(question.least_normal), two = set(2);
+  const D least_normal = set(question.least_normal), two = set(2);
   const D least_ordinary = set(studies::SquareSum::least_ordinary), most_ordinary = set(studies::SquareSum::most_ordinary);
   const auto exponent_field = hn::Set(du, std::uint64_t{0x7ff} << 52), twice_bias = hn::Set(du, std::uint64_t{2046} << 52);
   const D least_binade = set(std::bit_cast<double>(static_cast<std::uint64_t>(1023 + question.min_exponent) << 52));
@@ -125,18 +125,28 @@ JudgedSums states(const JudgedQuestion& question, const ExpectedBlock& expected,
     // As decide() of expected.cpp does. What is not one of these is open.
     const Mask is_one = hn::Eq(load(block.exact.low, i), load(block.exact.high, i));
     const Mask is_exact = hn::Eq(radius, zero);
-    Mask equal = hn::And(hn::And(is_one, hn::Eq(load(block.exact.low, i), y)), finite);
-    equal = hn::AndNot(hn::And(hn::Eq(y, zero), hn::Ne(signs, zero)), equal);
-    const Mask undecided = hn::AndNot(is_one, between(block.exact, i, y));
-    const Mask sure = hn::Or(is_exact, hn::And(hn::Ge(allowed, radius), between(block.inner, i, y)));
-    Mask within = hn::And(hn::And(between(block.outer, i, y), sure), finite);
-    within = hn::AndNot(hn::Or(undecided, hn::Eq(reach, zero)), within);
-    within = hn::AndNot(hn::And(hn::Eq(y, zero), hn::Ne(signs, zero)), within);
-    const Mask unlike_zero = hn::And(hn::Gt(size, hn::Mul(two, reach)), hn::Gt(size, zero_from));
+    const auto equals = [&](D result, Mask among) HWY_ATTR {
+      const Mask equal = hn::And(hn::And(is_one, hn::Eq(load(block.exact.low, i), result)), among);
+      return hn::AndNot(hn::And(hn::Eq(result, zero), hn::Ne(signs, zero)), equal);
+    };
+    const auto is_within = [&](D result, Mask among) HWY_ATTR {
+      const Mask undecided = hn::AndNot(is_one, between(block.exact, i, result));
+      const Mask sure = hn::Or(is_exact, hn::And(hn::Ge(allowed, radius), between(block.inner, i, result)));
+      const Mask within = hn::And(hn::And(between(block.outer, i, result), sure), among);
+      return hn::AndNot(hn::Or(hn::Or(undecided, hn::Eq(reach, zero)), hn::And(hn::Eq(result, zero), hn::Ne(signs, zero))),
+                        within);
+    };
+    const Mask equal = equals(y, finite), within = is_within(y, finite);
+    const Mask unlike_zero = hn::And(hn::Gt(size, hn::Mul(two, reach)), hn::Gt(size, least_normal));
+    Mask asked = question.admits_zero ? hn::Eq(zero, zero) : hn::Not(unlike_zero);
+    if (!hn::AllFalse(d, hn::And(asked, inside))) {
+      const Mask zero_is_right = hn::AndNot(unlike_zero, hn::Or(equals(zero, finite), is_within(zero, finite)));
+      asked = hn::AndNot(zero_is_right, asked);
+      sums.zeros_pass += hn::CountTrue(d, hn::And(zero_is_right, inside));
+    }
     const D open = set(JudgedBlock::open), standing = hn::IfThenElse(within, one, open);
-    hn::Store(
-        hn::Add(hn::IfThenElse(equal, zero, standing), hn::IfThenElse(unlike_zero, zero, set(JudgedBlock::zero_may_pass))), d,
-        state);
+    hn::Store(hn::Add(hn::IfThenElse(equal, zero, standing), hn::IfThenElse(asked, set(JudgedBlock::zero_may_pass), zero)), d,
+              state);
     for (std::size_t k = 0; k < lanes; ++k) block.state[i + k] = static_cast<std::uint8_t>(state[k]);
 
     // Powers of two, by their exponents: the value's binade, no less than the format's least, and 1 / the spacing there.
@@ -160,7 +170,7 @@ JudgedSums states(const JudgedQuestion& question, const ExpectedBlock& expected,
     exact_squares.add(i, hn::Mul(value, value)), error_squares.add(i, hn::Mul(error, error));
 
     const auto count = [&](Mask mask) HWY_ATTR { return hn::CountTrue(d, hn::And(mask, inside)); };
-    decided = hn::And(decided, hn::Or(hn::And(hn::Or(equal, within), unlike_zero), hn::Not(inside)));
+    decided = hn::And(decided, hn::Or(hn::AndNot(asked, hn::Or(equal, within)), hn::Not(inside)));
     const Mask zero_off = hn::Or(equal, hn::Eq(error, zero));
     const Mask up = hn::AndNot(zero_off, hn::Gt(error, zero)), down = hn::AndNot(zero_off, hn::Lt(error, zero));
     const Mask half_off = hn::Le(size_ulp, half), far_off = hn::AndNot(zero_off, hn::Gt(size_ulp, one));

@@ -49,6 +49,7 @@ struct JudgedSums {
   double unseen_share;                          ///< the least (allowed + radius) / |value|; infinite where every value is 0
   double signed_ulp, abs_ulp;                   ///< sums of errors in ulps
   double exact_squares, error_squares;          ///< sums of the squares of values and errors
+  std::uint64_t zeros_pass;                     ///< elements for which zero would be right, of those that are not to be asked
   std::uint64_t equal, within;                  ///< elements of each Standing, where all are decided
   UlpHistogram histogram;                       ///< of errors in ulps, where all are decided
 };
