@@ -28,6 +28,7 @@
 #include "verify/operations/kept_rows.hpp"
 #include "verify/operations/kernel_arithmetic.hpp"
 #include "verify/operations/random_sums.hpp"
+#include "verify/sum_epilogue.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -46,10 +47,13 @@ class Matmul final : public Expectation {
         k_(shape_.k),
         a_(problem.a, products::MatmulSide::a, k_),
         b_(problem.b, products::MatmulSide::b, k_),
-        alpha_(static_cast<double>(static_cast<Float>(problem.alpha))),
-        beta_(problem.beta ? static_cast<double>(static_cast<Float>(*problem.beta)) : 1),
-        beta_given_(problem.beta.has_value()),
-        scaled_(problem.a.scales || problem.b.scales),
+        epilogue_({.alpha = static_cast<double>(static_cast<Float>(problem.alpha)),
+                   .beta = problem.beta ? static_cast<double>(static_cast<Float>(*problem.beta)) : 1,
+                   .c_is_last = problem.beta || problem.a.scales || problem.b.scales,
+                   .roundings = static_cast<double>((std::is_same_v<Float, float> ? k_ : 1) + 16),
+                   .relative = allowance.relative,
+                   .absolute = allowance.absolute,
+                   .largest = emu::max_finite(problem.acc)}),
         a_format_(problem.a.rounding.format),
         b_format_(problem.b.rounding.format),
         acc_(problem.acc),
@@ -143,14 +147,14 @@ class Matmul final : public Expectation {
                       static_cast<double>(at.b.at(k, at.column)) * scale_at(at.scale_b, k_, b_.lines(), k, at.column));
     const double c = c_at(index) / unit;
     const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
-    if (unit == 1 && whole == 1 && alpha_ == 1 && beta_ == 1) {
+    if (unit == 1 && whole == 1 && epilogue_.alpha() == 1 && epilogue_.beta() == 1) {
       sum.add(c);
       return {sum.value(), rest(sum), emu::fits_float(out_) ? sum.rounded(out_).value : sum.value()};
     }
     DoubleDouble value = DoubleDouble{sum.value(), rest(sum)} * whole;
-    if (!c_is_last()) value = value + c;
-    value = value * alpha_;
-    if (c_is_last()) value = value + DoubleDouble{c, 0} * beta_;
+    if (!epilogue_.c_is_last()) value = value + c;
+    value = value * epilogue_.alpha();
+    if (epilogue_.c_is_last()) value = value + DoubleDouble{c, 0} * epilogue_.beta();
     value = value * unit;
     return {value.high, value.low, rounded_once(value, out_)};
   }
@@ -180,9 +184,9 @@ class Matmul final : public Expectation {
         sum += product, magnitude += std::fabs(product);
         change += (rounded(a, a_format_) * rounded(b, b_format_) - a * b) * scale;
       }
-      const Expected element = finish(sum, magnitude, c_at(index));
+      const Expected element = epilogue_.finish(sum, magnitude, c_at(index));
       const double allowed = element.allowed + emu::power_of_two(emu::spacing_exponent(out, element.value) - 1);
-      const double share = alpha_ * change / allowed;
+      const double share = epilogue_.alpha() * change / allowed;
       if (!std::isfinite(share)) continue;  // which tells nothing of numbers
       squares += share * share, ++finite;
     }
@@ -231,7 +235,8 @@ class Matmul final : public Expectation {
     for (std::size_t k = 0; k < k_; ++k)
       largest_scale = std::max(largest_scale, std::fabs(scale_at(at.scale_a, a_.lines(), k_, at.row, k) *
                                                         scale_at(at.scale_b, k_, b_.lines(), k, at.column)));
-    const double whole = std::fabs(static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole) * alpha_);
+    const double whole =
+        std::fabs(static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole) * epilogue_.alpha());
     return (2 * static_cast<double>(k_) + 1) * emu::min_normal(acc_) * largest_scale * whole;
   }
 
@@ -253,7 +258,7 @@ class Matmul final : public Expectation {
       sum += product, magnitude += std::fabs(product);
     }
     const double whole = static_cast<double>(at.scale_a.whole) * static_cast<double>(at.scale_b.whole);
-    Expected kept = finish(sum * whole, magnitude * whole, c_at(index));
+    Expected kept = epilogue_.finish(sum * whole, magnitude * whole, c_at(index));
     kept.allowed += kept.radius + lost, kept.radius = 0;
     const Standing standing = judge(*this, index, kept, output, last);
     return standing == Standing::equal || standing == Standing::within;
@@ -295,12 +300,12 @@ class Matmul final : public Expectation {
       const std::size_t from = of_row * columns + of_column;
       const std::uint64_t index = (row + of_row) * shape_.n + of_column;
       const double sum = sums[from] * whole, magnitude = magnitudes[from] * std::fabs(whole), c = c_at(index);
-      Expected& element = elements[i] = finish(sum, magnitude, c);
+      Expected& element = elements[i] = epilogue_.finish(sum, magnitude, c);
       if (!(std::isfinite(element.value) && std::isfinite(element.magnitude)) && leaves_float64(index))
         element = finish_beyond(index);
-      else if (std::isfinite(element.value) && hides_overflow(magnitude, element.magnitude) &&
-               overflow_of_sums(sum, magnitude, c, -1) != element.may_overflow)
-        element.may_overflow = overflow_of_terms(index, element.value);
+      else if (std::isfinite(element.value) && epilogue_.hides_overflow(magnitude, element.magnitude) &&
+               epilogue_.overflow_of_sums(sum, magnitude, c, -1) != element.may_overflow)
+        element.may_overflow = epilogue_.overflow_of_terms(products_of(index), c_at(index), element.value);
     }
   }
 
@@ -324,10 +329,10 @@ class Matmul final : public Expectation {
   /// accumulator holds, be they scaled already or not.
   bool may_leave_range(std::uint64_t index) const {
     std::call_once(sized_, [&] { sizes_.emplace(problem_, a_, b_, allowance_.largest_operand); });
-    const double of_c = std::max(std::fabs(beta_), 1.0) * std::fabs(c_at(index));
-    const double most = std::max(std::fabs(alpha_), 1.0) * (sizes_->most(index) + of_c);
+    const double of_c = std::max(std::fabs(epilogue_.beta()), 1.0) * std::fabs(c_at(index));
+    const double most = std::max(std::fabs(epilogue_.alpha()), 1.0) * (sizes_->most(index) + of_c);
     constexpr double missing = 0x1p-20;  // of `most`, with the roundings here: less than (K + 16) 2^-53, K being below 2^32
-    return !((most * (1 + allowance_.relative) + allowance_.absolute) * (1 + missing) <= emu::max_finite(acc_));
+    return !((most * (1 + allowance_.relative) + allowance_.absolute) * (1 + missing) <= epilogue_.largest());
   }
 
   /// Whether the exact result is infinite, and terms of both signs are or overflow. Where it is beyond float64 alone,
@@ -340,31 +345,8 @@ class Matmul final : public Expectation {
       const Place at = place(static_cast<std::size_t>(index));
       add_exactly(1, at, at.row, at.column, sum, magnitude);
     }
-    const double value = value_of(sum, c_at(index));
-    return std::isinf(value) && overflow_of_terms(index, value) == Overflow::undefined;
-  }
-
-  /// Of a sum in any order, before alpha multiplies it or after that.
-  Overflow overflow_of_terms(std::uint64_t index, double value) const {
-    const double before = std::copysign(std::max(std::fabs(alpha_), 1.0), alpha_);
-    SignedTerms of_sum, of_all;
-    for (const double x : products_of(index)) of_sum.add(before * x), of_all.add(alpha_ * x);
-    const double c = c_at(index);
-    if (!c_is_last()) of_sum.add(before * c);
-    of_all.add((c_is_last() ? beta_ : alpha_) * c);
-    const double grown = 1 + allowance_.relative, most = emu::max_finite(acc_);
-    const Overflow all = after_alpha(overflow_of_sum(0, of_sum, grown, most), c) | overflow_of_sum(0, of_all, grown, most);
-    if (std::isfinite(value)) return all;
-    return includes(all, Overflow::undefined) ? Overflow::undefined : Overflow::none;
-  }
-
-  /// What becomes of a sum that overflows, its sign being that of alpha * sum, when alpha multiplies it and beta * c joins it.
-  Overflow after_alpha(Overflow of_sum, double c) const {
-    if (of_sum == Overflow::none) return of_sum;
-    if (alpha_ == 0) return Overflow::undefined;  // 0 * infinity
-    const double addend = c_is_last() ? beta_ * c * (1 + allowance_.relative) : 0, most = emu::max_finite(acc_);
-    const bool meets_other = includes(of_sum, addend < 0 ? Overflow::upward : Overflow::downward);
-    return std::fabs(addend) > most && meets_other ? of_sum | Overflow::undefined : of_sum;
+    const double value = epilogue_.value_of(sum, c_at(index));
+    return std::isinf(value) && epilogue_.overflow_of_terms(products_of(index), c_at(index), value) == Overflow::undefined;
   }
 
   /// An element within the certain bound whose products are rounded alike is beyond no bound.
@@ -373,7 +355,7 @@ class Matmul final : public Expectation {
     const std::vector<double> products = products_of(index);
     double sum = 0, magnitude = 0;
     for (const double x : products) sum += x, magnitude += std::fabs(x);
-    const Expected expected = finish(sum, magnitude, c_at(index));
+    const Expected expected = epilogue_.finish(sum, magnitude, c_at(index));
     const double more = (allowance_.certain - allowance_.relative) * expected.magnitude;
     const double spacing = emu::power_of_two(emu::spacing_exponent(out_, output));
     if (!(std::fabs(output - expected.value) <= expected.allowed + more + expected.radius + spacing)) return false;
@@ -420,7 +402,7 @@ class Matmul final : public Expectation {
   /// Float64 operands: whether all that an element is made of is finite, so that only float64 makes it infinite.
   bool leaves_float64(std::uint64_t index) const {
     if constexpr (std::is_same_v<Float, float>) return false;
-    if (!std::isfinite(alpha_) || !std::isfinite(beta_) || !std::isfinite(c_at(index))) return false;
+    if (!std::isfinite(epilogue_.alpha()) || !std::isfinite(epilogue_.beta()) || !std::isfinite(c_at(index))) return false;
     const Place at = place(static_cast<std::size_t>(index));
     for (std::size_t k = 0; k < k_; ++k)
       if (!std::isfinite(at.a.at(at.row, k)) || !std::isfinite(at.b.at(k, at.column))) return false;
@@ -434,65 +416,22 @@ class Matmul final : public Expectation {
     const Place at = place(static_cast<std::size_t>(index));
     double sum = 0, magnitude = 0;
     add_exactly(unit_beyond, at, at.row, at.column, sum, magnitude);
-    Expected e = finish(sum, magnitude, c_at(index) / unit_beyond);
+    Expected e = epilogue_.finish(sum, magnitude, c_at(index) / unit_beyond);
     if (const double size = std::fabs(e.value); size > most && size - e.allowed - e.radius <= most) {
       e.radius += size - most;
       e.value = std::copysign(most, e.value);
     }
     for (double* const x : {&e.value, &e.radius, &e.allowed, &e.magnitude}) *x *= unit_beyond;
-    e.may_overflow = overflow_of_terms(index, 0);
+    e.may_overflow = epilogue_.overflow_of_terms(products_of(index), c_at(index), 0);
     if (std::isfinite(e.value)) return e;
     return {.value = e.value, .magnitude = e.magnitude, .may_overflow = e.may_overflow | Overflow::doubted};
-  }
-
-  /// Whether C joins after alpha.
-  bool c_is_last() const { return scaled_ || beta_given_; }
-
-  /// Every sum and factor rounds once: gamma_n with more n than there are, and the loss of tiny products.
-  double error_of(double magnitude) const {
-    const double n = static_cast<double>((std::is_same_v<Float, float> ? k_ : 1) + 16);
-    return n * 0x1p-53 * (1 + 0x1p-20) * magnitude + 0x1p-1060;
-  }
-
-  double value_of(double sum, double c) const { return c_is_last() ? alpha_ * sum + beta_ * c : alpha_ * (sum + c); }
-  double size_of(double magnitude, double c) const {
-    return std::fabs(alpha_) * magnitude + std::fabs((c_is_last() ? beta_ : alpha_) * c);
-  }
-
-  Expected finish(double sum, double magnitude, double c) const {
-    const double value = value_of(sum, c), size = size_of(magnitude, c);
-    return {.value = value,
-            .radius = std::isfinite(value) ? error_of(size) : 0,
-            .allowed = allowance_.relative * size * (1 + 0x1p-20) + allowance_.absolute,
-            .magnitude = size,
-            .may_overflow = overflow_of_sums(sum, magnitude, c, 1)};
-  }
-
-  /// Of a sum of finite terms in any order, by float64 sums whose errors count so many times: with 1 all that may be, with -1
-  /// what is for certain.
-  Overflow overflow_of_sums(double sum, double magnitude, double c, double errors) const {
-    const auto overflow = [&](double value, double size) {
-      return overflow_of_sum(value, size + errors * 2 * error_of(size), 1 + allowance_.relative, emu::max_finite(acc_));
-    };
-    const double size = size_of(magnitude, c);
-    if (!std::isfinite(size)) return Overflow::none;
-    const Overflow after = overflow(value_of(sum, c), size);
-    if (std::fabs(alpha_) >= 1) return after;
-    const double from = c_is_last() ? 0 : c;  // before alpha makes it small
-    return after | after_alpha(overflow(std::copysign(1, alpha_) * (sum + from), magnitude + std::fabs(from)), c);
-  }
-
-  /// Whether terms that overflow may be lost in float64 sums of these magnitudes, before alpha and after it.
-  bool hides_overflow(double magnitude, double size) const {
-    return !(error_of(std::max(magnitude, size)) <= 0x1p-20 * emu::max_finite(acc_));
   }
 
   products::MatmulShape shape_;
   std::size_t k_;
   products::LoadedOperand<Float> a_, b_;
   std::vector<Float> c_;
-  double alpha_, beta_;
-  bool beta_given_, scaled_;
+  SumEpilogue epilogue_;
   mutable std::once_flag sized_, loading_;
   mutable std::optional<LineSizes> sizes_;
   mutable std::optional<products::LoadedProduct> loaded_;
