@@ -153,6 +153,13 @@ TEST_CASE("a whole matrix of zeros is one, and other wrong matrices have no name
   const std::vector<float> others = normals(random, m * n, 7, emu::float32);
   std::copy(others.begin(), others.end(), random_bits.begin() + m * n);
   CHECK(in.named(random_bits) == "unexplained");
+  // One wrong element, which is near to what some other matrices would give.
+  const Batch large = batch_of(60);
+  std::vector<float> one = large.product({large.own(), large.own()});
+  one[7 * m * n + 5] += 3;
+  const auto result = verify::explain({.product = large.claim(), .d = tensors::from_values("D", {60, 1, m, n}, one)});
+  CHECK(result.verdict == ExplainVerdict::unexplained);
+  CHECK(result.matrices.empty());
   // Half of B's matrix is another's: no matrix by itself.
   Batch mixed = in;
   std::copy(in.b.begin(), in.b.begin() + k * n / 2, mixed.b.begin() + k * n);

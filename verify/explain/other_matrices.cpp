@@ -20,8 +20,8 @@
 namespace ulpscope::verify {
 namespace {
 
-/// Elements of a matrix of D that are compared.
-constexpr std::size_t most_compared = 8;
+/// Elements of a matrix of D that are compared, and the fewest that say anything among so many pairs.
+constexpr std::size_t most_compared = 16, least_compared = 8;
 /// Pairs of a matrix of D and one of an operand, beyond which not all are tried.
 constexpr std::size_t most_pairs = std::size_t{1} << 16;
 
@@ -141,12 +141,13 @@ class OtherMatricesOf {
 
   std::size_t nearest_to(std::size_t matrix) const {
     const std::vector<Element> elements = elements_of(matrix);
+    if (elements.size() < least_compared) return matrix;
     double own = 0, size = 0;
     for (const Element& element : elements) {
       const double off = element.claimed - element.d;
       own += off * off, size += element.claimed * element.claimed + element.d * element.d;
     }
-    constexpr double rounded = 0x1p-20, clearly = 0x1p-4;  // of squares
+    constexpr double rounded = 0x1p-20, clearly = 0x1p-6;  // of squares
     if (!(own > rounded * size)) return matrix;
     std::size_t nearest = matrix;
     double least = clearly * own;
