@@ -42,9 +42,9 @@ class Spoiled final : public Subject {
 TEMPLATE_TEST_CASE("each word is counted in its range, and the first of a range is found", "[verify]", std::uint8_t,
                    std::uint16_t, std::uint32_t, std::uint64_t) {
   constexpr std::uint64_t greatest = std::numeric_limits<TestType>::max();
-  const std::size_t size =
-      GENERATE(1, 63, 64, 65, 1000, 40'000);  // below, at and beyond what is compared at once, and counters of 8 bits
-  const std::uint64_t least = GENERATE(0, 7), range = GENERATE(1, 3, 250);
+  const std::size_t size = GENERATE(as<std::size_t>{}, 1, 63, 64, 65, 1000,
+                                    40'000);  // below, at and beyond what is compared at once, and counters of 8 bits
+  const std::uint64_t least = GENERATE(as<std::uint64_t>{}, 0, 7), range = GENERATE(as<std::uint64_t>{}, 1, 3, 250);
   std::vector<TestType> words(size);
   for (std::size_t i = 0; i < size; ++i) words[i] = static_cast<TestType>(least + mixed(i) % range);
   words[size / 2] = static_cast<TestType>(greatest - size % 2);
@@ -76,7 +76,7 @@ TEST_CASE("scattered results have together the groups that they have one by one"
   const emu::Format to = GENERATE(emu::float8_e5m2, emu::float8_e4m3fn, emu::float8_e4m3fnuz, emu::float8_e8m0fnu,
                                   emu::float6_e3m2fn, emu::float4_e2m1fn, emu::binary8p3se, emu::binary8p3ue);
   const Rules rules = GENERATE(Rules{}, Rules{.nan_check = NanCheck::sign}, Rules{.nan_check = NanCheck::code});
-  const std::uint64_t ulp = GENERATE(0, 3, 70, 200);
+  const std::uint64_t ulp = GENERATE(as<std::uint64_t>{}, 0, 3, 70, 200);
   const ConformConfig config{.right = {emu::float16, to, rules}, .ulp = ulp, .examples = 4};
   const std::vector<ConformHypothesis> tried = hypotheses(config.right);
   Words inputs(emu::float16, 1 << 16), expected(to, 1 << 16), results(to, 1 << 16);
