@@ -68,7 +68,7 @@ std::string program_lines(const std::vector<std::string>& rules) {
   for (const std::string& rule : rules) {
     const std::optional<std::string> command = program_of(rule);
     if (!command) continue;
-    std::vector<std::string> words = split_words(*command, said_of(rule));
+    std::vector<std::string> words = program_words(*command, said_of(rule));
     words.front() = verify::path_of_program(words.front());
     std::error_code ignored;
     for (const std::string& word : words)
@@ -80,7 +80,7 @@ std::string program_lines(const std::vector<std::string>& rules) {
 
 verify::Rule program_rule(const std::string& command, double timeout_s) {
   const std::string word = std::string(program_word) + command, said = said_of(word);
-  const ChildProgram program{split_words(command, said), timeout_s};
+  const ChildProgram program{program_words(command, said), timeout_s};
   if (!program.names("{out}") && !program.names("{out_codes}"))
     throw Error(said + "the program is not given the output; write it like program:./check {ref} {out}");
   return {word, [program](const verify::RuleProblem& problem) -> verify::RuleJudge {

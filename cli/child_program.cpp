@@ -10,6 +10,7 @@
 #include "emu/bulk.hpp"
 #include "emu/error.hpp"
 #include "reports/render.hpp"
+#include "requests/words.hpp"
 #include "tensors/write.hpp"
 
 namespace ulpscope::cli {
@@ -67,27 +68,8 @@ std::string ChildProgram::how_it_ended(const verify::ChildEnd& end, const std::s
   return "ended with exit code " + std::to_string(*end.exit_code) + accepted + tail;
 }
 
-std::vector<std::string> split_words(std::string_view command, const std::string& said) {
-  std::vector<std::string> words;
-  char quote = 0;
-  bool inside = false;  // of a word, which quotes may leave empty
-  for (const char c : command) {
-    const bool blank = c == ' ' || c == '\t' || c == '\n';
-    if (quote != 0 && c == quote) {
-      quote = 0;
-    } else if (quote == 0 && blank) {
-      inside = false;
-    } else {
-      if (!inside) words.emplace_back();
-      inside = true;
-      if (quote == 0 && (c == '\'' || c == '"')) {
-        quote = c;
-      } else {
-        words.back() += c;
-      }
-    }
-  }
-  if (quote != 0) throw Error(said + "a quote is not closed");
+std::vector<std::string> program_words(std::string_view command, const std::string& said) {
+  std::vector<std::string> words = requests::split_words(command, said);
   if (words.empty()) throw Error(said + "names no program");
   return words;
 }

@@ -39,8 +39,8 @@ void write_values(const std::string& path, const std::vector<std::uint64_t>& sha
 void write_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                  std::span<const double> values);
 
-/// Splits `./check --strict {ref} {out}` at blanks; quotes, single or double, keep what is inside together and nothing else has
-/// a meaning: no shell reads it. `said` begins errors. @throws ulpscope::Error where a quote is open or there is no word.
-std::vector<std::string> split_words(std::string_view command, const std::string& said);
+/// The words of `./check --strict {ref} {out}` (requests::split_words()). `said` begins errors. @throws ulpscope::Error where a
+/// quote is open or there is no word.
+std::vector<std::string> program_words(std::string_view command, const std::string& said);
 
 }  // namespace ulpscope::cli

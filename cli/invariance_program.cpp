@@ -178,7 +178,7 @@ std::vector<std::string> outputs_of_program(const std::string& operation, const 
                                             const InvarianceProgram& asked, const ScratchFolder& folder) {
   if (!(asked.timeout_s > 0)) throw Error("--timeout: give a number of seconds above 0");
   const std::string said = "--program '" + asked.command + "': ";
-  const ChildProgram program{split_words(asked.command, said), asked.timeout_s};
+  const ChildProgram program{program_words(asked.command, said), asked.timeout_s};
   if (!program.names("{out}")) throw Error(said + "is not told where to write; it is given {out}, and " + listed(check));
   refuse_slots_of_two(program, check, said);
   refuse_what_has_no_batch(operation, check);

@@ -16,6 +16,7 @@
 #include "emu/error.hpp"
 #include "requests/field.hpp"
 #include "requests/toml.hpp"
+#include "requests/words.hpp"
 #include "studies/cast/cast.hpp"
 #include "study_files/kinds.hpp"
 #include "study_files/schema.hpp"
@@ -88,21 +89,24 @@ std::string refusal(const std::string& toml) {
   return "accepted";
 }
 
-/// The same request four times.
+/// The same request five times.
 struct Ways {
-  Fields changed, standard, typed, filed;
+  Fields changed, standard, typed, worded, filed;
 };
 
 void check_ways(Ways of) {
   change_all(of.changed);
   cli::Command command;
   command.add(of.typed);
-  command.parse(requests::words_of(of.changed, of.standard));
+  const Words words = requests::words_of(of.changed, of.standard);
+  command.parse(words);
+  requests::set_words(of.worded, words);
   const std::string toml = requests::to_toml(of.changed, of.standard);
   requests::set_from(of.filed, requests::parse_toml(toml, "f.toml"), {});
 
   CHECK(values_of(of.changed) != values_of(of.standard));
   CHECK(values_of(of.typed) == values_of(of.changed));
+  CHECK(values_of(of.worded) == values_of(of.changed));
   CHECK(values_of(of.filed) == values_of(of.changed));
   CHECK(requests::to_toml(of.filed, of.standard) == toml);
 }
@@ -112,15 +116,15 @@ void check_ways(Ways of) {
 TEST_CASE("every request of a study goes through the command line and TOML and back", "[requests]") {
   const study_files::Kind& kind = GENERATE(from_range(study_files::kinds()));
   CAPTURE(kind.name);
-  const auto changed = kind.make(), standard = kind.make(), typed = kind.make(), filed = kind.make();
-  check_ways({changed->fields(), standard->fields(), typed->fields(), filed->fields()});
+  const auto changed = kind.make(), standard = kind.make(), typed = kind.make(), worded = kind.make(), filed = kind.make();
+  check_ways({changed->fields(), standard->fields(), typed->fields(), worded->fields(), filed->fields()});
 }
 
 TEMPLATE_TEST_CASE("every other request goes through them, too", "[requests]", studies::CastRequest, verify::AuditRequest,
                    verify::ExplainRequest, verify::GenerateCastRequest, verify::GenerateMatmulRequest) {
-  TestType changed, standard, typed, filed;
-  check_ways(
-      {requests::fields_of(changed), requests::fields_of(standard), requests::fields_of(typed), requests::fields_of(filed)});
+  TestType changed, standard, typed, worded, filed;
+  check_ways({requests::fields_of(changed), requests::fields_of(standard), requests::fields_of(typed),
+              requests::fields_of(worded), requests::fields_of(filed)});
 }
 
 TEST_CASE("the schema has every field of every request, and no other", "[requests]") {
@@ -150,6 +154,24 @@ TEST_CASE("words ask for what is not standard, and for nothing else", "[requests
 
   numbers.text = "x", numbers.flag = true, numbers.several = {4, 5}, numbers.perhaps = 0.1;
   CHECK(requests::words_of(numbers) == Words{"--perhaps", "0.1", "--several", "4,5", "--flag", "--text-of-it", "x"});
+}
+
+TEST_CASE("a line is split at blanks that are in no quotes", "[requests]") {
+  CHECK(requests::split_words("expr 'a * b'  --let x=\"1 2\"\t''", "") == Words{"expr", "a * b", "--let", "x=1 2", ""});
+  CHECK(requests::split_words(" \n", "").empty());
+  CHECK_THROWS_WITH(requests::split_words("a 'b", "r: "), "r: a quote is not closed");
+}
+
+TEST_CASE("words that no field takes are named", "[requests]") {
+  Numbers numbers;
+  Fields fields = requests::fields_of(numbers);
+  const auto refused = [&](const Words& words) { requests::set_words(fields, words); };
+  CHECK_THROWS_WITH(refused({"--wholly", "1"}), "there is no option --wholly");
+  CHECK_THROWS_WITH(refused({"--whole"}), "--whole: give a value");
+  CHECK_THROWS_WITH(refused({"7"}), "'7' is one word too many");
+  CHECK_THROWS_WITH(refused({"--whole", "1", "--whole", "2"}), "--whole: 2 values; give one");
+  refused({"--several", "7,8"});
+  CHECK(numbers.several == std::vector<std::uint64_t>{7, 8});  // and not behind the standard ones
 }
 
 TEST_CASE("whole numbers are decimal or hexadecimal, real ones also of hexadecimal digits", "[requests]") {
