@@ -13,6 +13,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "products/operand.hpp"
+#include "tensors/synthetic.hpp"
 #include "verify/exact_output.hpp"
 
 namespace ulpscope::verify {
@@ -63,6 +64,23 @@ OperationSource::OperationSource(const CheckOperation& operation, const Check& a
   columns = shape.size() < 2 ? 1 : static_cast<std::size_t>(shape.back());
   rows = static_cast<std::size_t>(shape.empty() ? 1 : shape[shape.size() < 2 ? 0 : shape.size() - 2]);
   correct = reference = exact_output(*check_.expectation, check_.last, asked_->threads());
+  hold_synthetic();
+}
+
+void OperationSource::hold_synthetic() {
+  requests::Fields fields = asked_->fields();
+  for (CheckInput& input : check_.inputs) {
+    if (!tensors::is_synthetic(input.word) || input.tensor.is_integer() || input.kind != InputKind::numbers) continue;
+    const auto [name, drawn_word] = operation_.field_of(input.role, input.word);
+    std::vector<std::string> words = fields.at(name).words();
+    const auto drawn_here = std::ranges::find(words, drawn_word);
+    if (drawn_here == words.end()) continue;
+    input.tensor = tensor_like(input, values_in(input.tensor));
+    synthetic_.push_back(std::make_unique<tensors::Held>(input.tensor));
+    input.word = synthetic_.back()->word();
+    *drawn_here = operation_.field_of(input.role, input.word).second;
+    fields.at(name).set(words);
+  }
 }
 
 bool OperationSource::is_needed(const CheckInput& input) const {

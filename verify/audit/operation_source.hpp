@@ -55,6 +55,8 @@ class OperationSource : public CorrectOutput {
  private:
   using Options = std::map<std::string, std::vector<std::string>>;  // words by field
 
+  /// Keeps what is drawn, of which every mutant is made again.
+  void hold_synthetic();
   bool is_needed(const CheckInput& input) const;
   /// The words of all fields that change. Tensors are put into `held`.
   Options options_of(const std::vector<InputChange>& changes, std::vector<std::unique_ptr<tensors::Held>>& held) const;
@@ -64,6 +66,7 @@ class OperationSource : public CorrectOutput {
   const CheckOperation& operation_;
   std::unique_ptr<Check> asked_;  ///< with a placeholder for an output
   std::unique_ptr<tensors::Held> placeholder_ = {};
+  std::vector<std::unique_ptr<tensors::Held>> synthetic_ = {};
   ResolvedCheck check_ = {};
   std::vector<std::size_t> unjudged_ = {};  ///< elements that stay as they are
 };
