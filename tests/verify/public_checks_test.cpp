@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of public checks: scales and scaled numbers are those that the definitions give, computed here from the same draws.
+// Operands and requests of public checks: scales, scaled numbers and results are those that the definitions give, computed here
+// from the same draws.
 #include "verify/evidence/public_checks.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/catalogue.hpp"
@@ -48,6 +51,37 @@ std::vector<double> numbers_of(const products::MatmulOperand& operand) {
   std::vector<double> values(static_cast<std::size_t>(operand.input.tensor.count()));
   operand.input.tensor.source->read(0, std::span(values));
   return values;
+}
+
+PublicCheck asking(const std::string& request) {
+  PublicCheck check{};
+  check.check = "repo-01", check.request = request;
+  return check;
+}
+
+/// An output by its name.
+std::vector<double> fed(const std::vector<verify::FedOutput>& outputs, const std::string& name) {
+  const auto found = std::ranges::find(outputs, name, &verify::FedOutput::name);
+  REQUIRE(found != outputs.end());
+  return found->values;
+}
+
+/// Whether each number is that of `expected`, to half a spacing of float32 and the rounding of these sums.
+bool near(const std::vector<double>& output, const std::vector<double>& expected) {
+  return std::ranges::equal(output, expected,
+                            [](double o, double e) { return std::fabs(o - e) <= 0x1p-24 * 1.000001 * std::fabs(e); });
+}
+
+/// The softmax of the first `count` of eleven numbers a row; 0 for the others.
+std::vector<double> softmax_of(const std::vector<double>& x, std::size_t count) {
+  constexpr std::size_t row = 11;
+  std::vector<double> y(x.size());
+  for (std::size_t first = 0; first < x.size(); first += row) {
+    double sum = 0;
+    for (std::size_t i = first; i < first + count; ++i) sum += y[i] = std::exp(x[i]);
+    for (std::size_t i = first; i < first + count; ++i) y[i] /= sum;
+  }
+  return y;
 }
 
 /// The largest magnitude of a row of A from `first` on, of as many as `count`.
@@ -173,4 +207,60 @@ TEST_CASE("truncated operands lose their last bits, rounded ones go to the neare
   const auto square = [](double x) { return static_cast<double>(static_cast<float>(x * x)); };
   CHECK(value("inputs_truncated_to_tf32") == square(2 - 0x1p-10));
   CHECK(value("inputs_truncated_to_bfloat16") == square(2 - 0x1p-7));
+}
+
+TEST_CASE("a request is computed from the draws of the seed, the next input from those of the next one") {
+  const auto softmax = verify::operation_of(asking("audit softmax normal:0,2:3x11 --out fp32"), seed);
+  CHECK(near(softmax->correct, softmax_of(draws("normal:0,2", 33, seed), 11)));
+  const auto norm =
+      verify::operation_of(asking("audit rms_norm normal:0,1:2x6 --weight uniform:1,2:6 --eps 0.25 --out fp32"), seed);
+  const std::vector<double> x = draws("normal:0,1", 12, seed), weight = draws("uniform:1,2", 6, seed + 1);
+  std::vector<double> expected;
+  for (std::size_t row = 0; row < 2; ++row) {
+    double squares = 0;
+    for (std::size_t i = 0; i < 6; ++i) squares += x[6 * row + i] * x[6 * row + i];
+    for (std::size_t i = 0; i < 6; ++i) expected.push_back(x[6 * row + i] / std::sqrt(squares / 6 + 0.25) * weight[i]);
+  }
+  CHECK(near(norm->correct, expected));
+  const auto formula = verify::operation_of(
+      asking("audit expr 'x * 2 + y' --input x=integers:-9,9:7 --input y=integers:1,9:7 --out fp32"), seed);
+  expected = draws("integers:-9,9", 7, seed);
+  const std::vector<double> y = draws("integers:1,9", 7, seed + 1);
+  for (std::size_t i = 0; i < 7; ++i) expected[i] = 2 * expected[i] + y[i];
+  CHECK(formula->correct == expected);
+}
+
+TEST_CASE("of an operation signs, halves and its own mutants are fed, and plain computations as right ones") {
+  const auto softmax = verify::operation_of(asking("audit softmax normal:0,2:3x11 --out fp32"), seed);
+  const std::vector<verify::FedOutput> wrong = verify::wrong_outputs(*softmax), right = verify::right_outputs(*softmax);
+  const std::vector<double> x = draws("normal:0,2", 33, seed);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double y = softmax->correct[i];
+    CHECK((fed(wrong, "negated")[i] == -y && fed(wrong, "halved")[i] == y / 2));
+    CHECK(fed(wrong, "scale_off_10%")[i] == static_cast<double>(static_cast<float>(y * 1.1)));
+  }
+  CHECK(near(fed(wrong, "tail_dropped_1"), softmax_of(x, 10)));
+  CHECK(near(fed(wrong, "tail_dropped_8"), softmax_of(x, 3)));
+  CHECK(fed(wrong, "tail_dropped_16").empty());
+  CHECK(std::ranges::none_of(wrong, [](const verify::FedOutput& output) { return output.is_right; }));
+  CHECK((right.size() == 9 && fed(right, "exact") == softmax->correct && fed(right, "plain_8").size() == 33));
+  CHECK(std::ranges::all_of(right, [](const verify::FedOutput& output) { return output.is_right; }));
+  const auto conv = verify::operation_of(asking("audit conv normal:0,1:1x2x9 normal:0,1:3x2x4 --padding 1 --out fp32"), seed);
+  CHECK((conv->correct.size() == 3 * 8 && verify::right_outputs(*conv).size() == 1));
+}
+
+TEST_CASE("a request that means nothing is named") {
+  for (const auto& [request, words] :
+       {std::pair<std::string, std::string>{"verify softmax normal:0,1:2x3 --out fp32", "audit OPERATION"},
+        {"audit", "audit OPERATION"},
+        {"audit softmx normal:0,1:2x3 --out fp32", "softmx"},
+        {"audit softmax normal:0,1:2x3 --ot fp32", "there is no option --ot"},
+        {"audit softmax normal:0,1:2x3 --out", "--out: give a value"},
+        {"audit softmax normal:0,1:2x3 --rule bound --output y.npy", "--output"},
+        {"audit expr 'x --input x=normal:0,1:2 --out fp32", "a quote is not closed"},
+        {"audit softmax norml:0,1:2x3 --out fp32", "norml"}}) {
+    CAPTURE(request);
+    CHECK_THROWS_WITH(verify::operation_of(asking(request), 0),
+                      Catch::Matchers::StartsWith("repo-01: request '" + request) && Catch::Matchers::ContainsSubstring(words));
+  }
 }

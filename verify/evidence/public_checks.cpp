@@ -77,7 +77,8 @@ std::vector<PublicCheck> public_checks() {
                       .scales = row["scales"],
                       .rule = row["rule"],
                       .fit = row.fit(),
-                      .why = row["why"]});
+                      .why = row["why"],
+                      .request = row["request"]});
   }
   return checks;
 }

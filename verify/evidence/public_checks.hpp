@@ -40,6 +40,9 @@ struct PublicCheck {
   std::string rule;   ///< a word of parse_rule(), or `none`: the source judges nothing
   Fit fit = Fit::no;  ///< how near all this comes to the source
   std::string why;    ///< what differs, or why it cannot be said
+  /// Of an operation that is no product: what stands behind `ulpscope`, without seed and rule:
+  /// `audit softmax normal:0,1:2x4096 --in bf16 --out bf16`. The columns from `m` to `scales` are empty then.
+  std::string request;
 };
 
 /// All of them, in the order of the file. @throws ulpscope::Error where the file is damaged
@@ -51,9 +54,9 @@ struct Sample {
   std::uint64_t seed = 0;  ///< key of the operands
 };
 
-/// The product of a check that is not Fit::no, or a sample of its rows and columns; of extents that are not stated M and N are
-/// Sample::lines and K is 1024. Its engine is sm_90, sm_100 for formats of 8 bits and fewer, cdna3 for fnuz formats and x86_fma
-/// for float32. @throws ulpscope::Error where a word of the check means nothing
+/// The product of a check that is not Fit::no and has no request, or a sample of its rows and columns; of extents that are not
+/// stated M and N are Sample::lines and K is 1024. Its engine is sm_90, sm_100 for formats of 8 bits and fewer, cdna3 for fnuz
+/// formats and x86_fma for float32. @throws ulpscope::Error where a word of the check means nothing
 products::Product product_of(const PublicCheck& check, const Sample& sample);
 
 }  // namespace ulpscope::verify

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong and right outputs of a product.
+// Wrong and right outputs of a product, and of another operation.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,14 +10,16 @@
 #include "emu/error.hpp"
 #include "verify/audit/audit_trials.hpp"
 #include "verify/audit/mutant_makers.hpp"
+#include "verify/audit/mutants_of_operation.hpp"
+#include "verify/audit/operation_trials.hpp"
 #include "verify/evidence/public_study.hpp"
 
 namespace ulpscope::verify {
 namespace {
 
-MutantOutput times(const MutationSource& source, double factor) {
+std::vector<double> times(const CorrectOutput& source, double factor) {
   std::vector<double> d = source.correct;
-  for (double& x : d) x = emu::round_to(source.config.out, x * factor).value;
+  for (double& x : d) x = emu::round_to(source.out, x * factor).value;
   return d;
 }
 
@@ -61,13 +63,33 @@ MutantOutput stale_tile(const MutationSource& source, double outputs) {
   return d;
 }
 
+/// The grades that are fed of a mutant of an operation.
+struct FedGrades {
+  std::string_view name;
+  std::vector<double> severities;
+};
+std::vector<double> fed_grades(const MutantName& mutant) {
+  static const std::vector<FedGrades> all{
+      {"scale_off", {10}}, {"tail_dropped", {1, 8, 16}}, {"element_off", {1024}}, {"noise", {16}}};
+  const auto found = std::ranges::find(all, mutant.name, &FedGrades::name);
+  return found == all.end() ? mutant.severities : found->severities;
+}
+
+/// `scale_off_10%`, `tail_dropped_8`.
+std::string graded_name(const MutantName& mutant, double severity) {
+  if (!mutant.is_graded()) return mutant.name;
+  return mutant.name + "_" + std::to_string(static_cast<int>(severity)) + (mutant.unit == "%" ? "%" : "");
+}
+
+FedOutput fed(std::string name, MutantOutput output) {
+  return {.name = std::move(name), .values = output ? std::move(*output) : std::vector<double>{}};
+}
+
 }  // namespace
 
 std::vector<FedOutput> wrong_outputs(const MutationSource& source, double outputs) {
   std::vector<FedOutput> all;
-  const auto feed = [&](std::string name, MutantOutput output) {
-    all.push_back({.name = std::move(name), .values = output ? std::move(*output) : std::vector<double>{}});
-  };
+  const auto feed = [&](std::string name, MutantOutput output) { all.push_back(fed(std::move(name), std::move(output))); };
   feed("zeros", zeros(source, 0));
   feed("nan_everywhere", nan_everywhere(source, 0));
   feed("constant_mean", constant_mean(source, 0));
@@ -92,6 +114,24 @@ std::vector<FedOutput> right_outputs(const MutationSource& source) {
     all.push_back({.name = engine,
                    .is_right = true,
                    .values = engine == source.config.engine ? source.correct : output_of_trial(source, {.engine = engine}, 0)});
+  return all;
+}
+
+std::vector<FedOutput> wrong_outputs(const OperationSource& source) {
+  std::vector<FedOutput> all{fed("negated", source.judged(times(source, -1))),
+                             fed("halved", source.judged(times(source, 0.5)))};
+  for (const OperationMutant& mutant : mutants_of(source))
+    for (const double severity : fed_grades(mutant))
+      all.push_back(fed(graded_name(mutant, severity), mutant.make(source, severity)));
+  return all;
+}
+
+std::vector<FedOutput> right_outputs(const OperationSource& source) {
+  constexpr std::size_t plain_trials = 8;
+  std::vector<FedOutput> all{{.name = "exact", .is_right = true, .values = source.reference}};
+  if (!without_trials(source).empty()) return all;
+  for (std::size_t i = 0; i < plain_trials; ++i)
+    all.push_back({.name = "plain_" + std::to_string(i + 1), .is_right = true, .values = plain_trial(source, i).first});
   return all;
 }
 

@@ -27,7 +27,7 @@ const std::vector<std::pair<std::string, std::vector<std::string_view>>>& rule_g
       {"allclose", {"allclose", "assert_close", "matched_ratio", "ulp"}},
       {"calc_diff", {"calc_diff"}},
       {"cosine, pcc", {"cosine", "pcc"}},
-      {"sqnr, norm", {"sqnr", "frobenius", "nmse"}},
+      {"sqnr, norm", {"sqnr", "frobenius", "nmse", "nrmse"}},
       {"means", {"mean_abs", "mean_rel", "l1", "mse"}},
       {"bitwise", {"bitwise"}},
       {"none", {"none"}},
@@ -198,8 +198,9 @@ std::vector<reports::Figure> public_figures(const std::vector<PublicResult>& res
   return {{.name = "public_checks",
            .title = "Wrong outputs by kinds of rules.",
            .caption =
-               "The share of checks that accept a wrong output, of those for whose product no right kernel returns it. "
-               "allclose: all elementwise tolerances; norm: frobenius and nmse; means: mean_abs, mean_rel, l1 and mse; none: "
+               "The share of checks that accept a wrong output, of those for whose operation no right kernel returns it. "
+               "allclose: all elementwise tolerances; norm: frobenius, nmse and nrmse; means: mean_abs, mean_rel, l1 and mse; "
+               "none: "
                "figures are printed and nothing is judged.",
            .description = "For each mutant and kind of rule the number of checks that accept the mutant.",
            .data = std::move(map)}};
@@ -210,14 +211,15 @@ reports::Page public_page(const std::vector<PublicResult>& results, const std::v
   const std::string lines = std::to_string(config.sample.lines);
   reports::Page page{
       .title = "What public checks let live",
-      .settings =
-          "At most " + lines + " rows and columns of each product, K whole; seed " + std::to_string(config.sample.seed) + ".",
+      .settings = "At most " + lines +
+                  " rows and columns of each product, K whole; other operations as their requests say; seed " +
+                  std::to_string(config.sample.seed) + ".",
       .command = {},
       .blocks = {reports::Prose{
-          {public_sentence(results) + " Each that can is asked about wrong outputs of its own product and about right ones, "
-                                      "computed by engines that take its formats.",
+          {public_sentence(results) + " Each that can is asked about wrong outputs of its own operation and about right ones, "
+                                      "computed by engines that take its formats or in plain float32.",
            "An output counts as wrong where an element is beyond the derived bound, the largest error that a right kernel can "
-           "make on these very operands (docs/rules.md). Outputs are compared with the exact product, rounded once."}}},
+           "make on these very operands (docs/rules.md). Outputs are compared with the exact result, rounded once."}}},
       .sections = {}};
   page.blocks.emplace_back(reports::FindingList{public_findings(results)});
   for (reports::Figure& figure : public_figures(results)) page.blocks.emplace_back(std::move(figure));
@@ -231,10 +233,9 @@ reports::Page public_page(const std::vector<PublicResult>& results, const std::v
     page.sections.push_back(
         {.id = "rejecting",
          .title = "Checks that reject right outputs",
-         .blocks = {
-             reports::Prose{{"Right outputs are those of engines that keep at least as many bits as the product's own, and "
-                             "the exact product, rounded once."}},
-             std::move(table)}});
+         .blocks = {reports::Prose{{"Right outputs are those of engines that keep at least as many bits as the product's own, "
+                                    "plain computations in float32 (plain_1 ...), and the exact result, rounded once."}},
+                    std::move(table)}});
   page.sections.push_back(
       {.id = "others",
        .title = "Checks that accept none of the wrong outputs",

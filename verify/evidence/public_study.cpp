@@ -27,11 +27,11 @@ Rule rule_of(const PublicCheck& check) {
 /// Whether the right output times a factor is accepted.
 class Scaled {
  public:
-  Scaled(const MutationSource& source, const RuleJudge& judge) : source_(source), judge_(judge) {}
+  Scaled(const CorrectOutput& source, const RuleJudge& judge) : source_(source), judge_(judge) {}
 
   bool accepts(double factor) const {
     std::vector<double> d = source_.correct;
-    for (double& x : d) x = emu::round_to(source_.config.out, x * factor).value;
+    for (double& x : d) x = emu::round_to(source_.out, x * factor).value;
     return judge_(source_.reference, d).passes;
   }
 
@@ -47,28 +47,19 @@ class Scaled {
   }
 
  private:
-  const MutationSource& source_;
+  const CorrectOutput& source_;
   const RuleJudge& judge_;
 };
 
-PublicResult asked(const PublicCheck& check, const Sample& sample) {
-  PublicResult result{.check = check};
-  if (check.fit == Fit::no) return result;
-  const MutationSource source = mutation_source(product_of(check, sample), sample.seed);
-  const emu::Format out = source.config.out;
-  result.engine = source.config.engine;
-  result.rows = source.shape.m, result.columns = source.shape.n, result.k = source.shape.k;
-  const RuleProblem problem{out, source.shape.d, &source.config};
-  const RuleJudge judge = rule_of(check).prepare(problem), bound = bound_rule().prepare(problem);
-  const double outputs = static_cast<double>(std::max<std::uint64_t>(check.m, result.rows)) *
-                         static_cast<double>(std::max<std::uint64_t>(check.n, result.columns));
-  std::vector<FedOutput> fed = wrong_outputs(source, outputs);
-  for (FedOutput& output : right_outputs(source)) fed.push_back(std::move(output));
+/// What the check, the bound and equality of all bits say of each output, and which scales the check accepts.
+void judge_outputs(PublicResult& result, const CorrectOutput& source, const RuleProblem& problem,
+                   const std::vector<FedOutput>& fed) {
+  const RuleJudge judge = rule_of(result.check).prepare(problem), bound = bound_rule().prepare(problem);
   for (const FedOutput& output : fed) {
     JudgedOutput judged{.name = output.name, .is_right = output.is_right, .applicable = !output.values.empty()};
     if (judged.applicable) {
       for (std::size_t i = 0; i < output.values.size(); ++i)
-        judged.changed += emu::encode(out, output.values[i]) != emu::encode(out, source.correct[i]);
+        judged.changed += emu::encode(source.out, output.values[i]) != emu::encode(source.out, source.correct[i]);
       judged.accepted = judge(source.reference, output.values).passes;
       const RuleVerdict verdict = bound(source.reference, output.values);
       if (verdict.broken.empty()) judged.within_bound = verdict.passes;
@@ -84,6 +75,39 @@ PublicResult asked(const PublicCheck& check, const Sample& sample) {
     result.least_scale = scaled.farthest(0);
     result.most_scale = scaled.accepts(large) ? std::numeric_limits<double>::infinity() : scaled.farthest(large);
   }
+}
+
+/// The wrong outputs, and behind them the right ones.
+std::vector<FedOutput> with_right(std::vector<FedOutput> outputs, std::vector<FedOutput> right) {
+  for (FedOutput& output : right) outputs.push_back(std::move(output));
+  return outputs;
+}
+
+void ask_product(PublicResult& result, const Sample& sample) {
+  const PublicCheck& check = result.check;
+  const MutationSource source = mutation_source(product_of(check, sample), sample.seed);
+  result.engine = source.config.engine;
+  result.rows = source.shape.m, result.columns = source.shape.n;
+  const double outputs = static_cast<double>(std::max<std::uint64_t>(check.m, result.rows)) *
+                         static_cast<double>(std::max<std::uint64_t>(check.n, result.columns));
+  judge_outputs(result, source, {source.out, source.shape.d, &source.config},
+                with_right(wrong_outputs(source, outputs), right_outputs(source)));
+}
+
+void ask_operation(PublicResult& result, std::uint64_t seed) {
+  const std::unique_ptr<const OperationSource> source = operation_of(result.check, seed);
+  result.columns = source->columns, result.rows = source->correct.size() / source->columns;
+  judge_outputs(result, *source, {source->out, source->check().expectation->shape(), nullptr, &source->check()},
+                with_right(wrong_outputs(*source), right_outputs(*source)));
+}
+
+PublicResult asked(const PublicCheck& check, const Sample& sample) {
+  PublicResult result{.check = check};
+  if (check.fit == Fit::no) return result;
+  if (check.request.empty())
+    ask_product(result, sample);
+  else
+    ask_operation(result, sample.seed);
   return result;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public checks, each asked about wrong outputs of its own product and about right ones, beside the derived bound and equality
-// of all bits with the engine.
+// Public checks, each asked about wrong outputs of its own operation and about right ones, beside the derived bound and
+// equality of all bits with the engine.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "reports/page.hpp"
 #include "reports/table.hpp"
 #include "verify/audit/mutants.hpp"
+#include "verify/audit/operation_source.hpp"
 #include "verify/evidence/public_checks.hpp"
 #include "verify/evidence/public_kernels.hpp"
 
@@ -28,9 +30,9 @@ struct PublicConfig {
 
 /// An output that is fed to a check.
 struct FedOutput {
-  std::string name;                 ///< a mutant (`k_dropped_8`), or what computed it rightly (`sm_80`, `exact`)
+  std::string name;                 ///< a mutant (`k_dropped_8`), or what computed it rightly (`sm_80`, `exact`, `plain_1`)
   bool is_right = false;            ///< a right output; else a mutant
-  std::vector<double> values = {};  ///< of D; empty where the product does not have what the mutant changes
+  std::vector<double> values = {};  ///< of it all; empty where the operation does not have what the mutant changes
 };
 
 /// The wrong outputs of a product: nothing written, NaN, one number, signs, halves, the wrong scale, C alone or missing, rows
@@ -40,15 +42,23 @@ std::vector<FedOutput> wrong_outputs(const MutationSource& source, double output
 /// The right outputs: of the product's engine and of the others that take it, and the exact product rounded once.
 std::vector<FedOutput> right_outputs(const MutationSource& source);
 
+/// The operation that a check with a request names, and its correct output, the exact result rounded once. `seed` is the key of
+/// the first input. @throws ulpscope::Error where a word of the request means nothing
+std::unique_ptr<const OperationSource> operation_of(const PublicCheck& check, std::uint64_t seed);
+/// Its wrong outputs: signs, halves, and mutants_of() it, some grades of those that have grades.
+std::vector<FedOutput> wrong_outputs(const OperationSource& source);
+/// Its right ones: the exact result, and plain computations where there are any.
+std::vector<FedOutput> right_outputs(const OperationSource& source);
+
 /// What was said of one output.
 struct JudgedOutput {
   std::string name;                       ///< FedOutput::name
   bool is_right = false;                  ///< FedOutput::is_right
-  bool applicable = true;                 ///< whether the product has what the mutant changes
-  std::uint64_t changed = 0;              ///< elements whose codes differ from those of the engine's output
+  bool applicable = true;                 ///< whether the operation has what the mutant changes
+  std::uint64_t changed = 0;              ///< elements whose codes differ from those of the correct output
   bool accepted = false;                  ///< by the check
   std::optional<bool> within_bound = {};  ///< whether a right kernel may return it; nothing where no bound is derived
-  bool same_bits = false;                 ///< as the engine's own output
+  bool same_bits = false;                 ///< as the correct output: the engine's, or the exact result rounded once
 
   /// A mutant that differs from the right output, and that no right kernel returns.
   bool is_wrong() const noexcept { return !is_right && applicable && changed != 0 && within_bound == false; }
@@ -57,9 +67,8 @@ struct JudgedOutput {
 /// One check, and what it said.
 struct PublicResult {
   PublicCheck check;                       ///< as in the file
-  std::string engine = {};                 ///< that computed the right output
-  std::uint64_t rows = 0, columns = 0;     ///< of D that were computed
-  std::uint64_t k = 0;                     ///< products in a sum
+  std::string engine = {};                 ///< that computed the right output of a product
+  std::uint64_t rows = 0, columns = 0;     ///< of the output that were computed; columns are its last extent
   std::vector<JudgedOutput> outputs = {};  ///< none where the check cannot be said
   /// The right output times anything from `least_scale` to `most_scale` is accepted; nan where the right output is not.
   double least_scale = 1, most_scale = 1;
@@ -82,7 +91,7 @@ std::vector<reports::Finding> public_findings(const std::vector<PublicResult>& r
 void most_accepting_first(std::vector<const PublicResult*>& results);
 /// How many checks there are, of how many repositories, and how many of them can be asked: a sentence.
 std::string public_sentence(const std::vector<PublicResult>& results);
-/// For a terminal: each mutant, the checks for whose product it is wrong, and how many of them accept it.
+/// For a terminal: each mutant that is wrong for the operation of any check, of how many, and how many of them accept it.
 reports::Table public_mutants(const std::vector<PublicResult>& results);
 /// For a terminal: each check that was asked, those first that accept the most.
 reports::Table public_summary(const std::vector<PublicResult>& results);

@@ -73,7 +73,8 @@ reports::Table checks_table(const std::vector<PublicResult>& results) {
                {"right", count(r.right())},
                {"rejected", count(r.right_rejected())},
                {"rejects", rejected_names(r)},
-               {"other_bits", count(other_bits)}});
+               {"other_bits", count(other_bits)},
+               {"request", check.request}});
   }
   return table;
 }
@@ -152,10 +153,12 @@ std::vector<reports::Finding> public_findings(const std::vector<PublicResult>& r
        .where = "public checks",
        .value = whole(all.rejected),
        .threshold = std::int64_t{0},
-       .source = "definition: a right output is what an engine returns, or the exact product rounded once",
+       .source =
+           "definition: a right output is what an engine or a plain computation returns, or the exact result rounded once",
        .severity = all.rejected == 0 ? Severity::good : Severity::bad,
        .sentence =
-           "Of " + counted(all.right) + " right outputs, of engines that take the formats, the checks reject " +
+           "Of " + counted(all.right) +
+           " right outputs, of engines that take the formats and of plain computations, the checks reject " +
            (all.rejected == 0 ? "none."
                               : counted(all.rejected) + "; " + counted(all.rejecting) + " checks reject at least one.")},
       {.what = "rejected",
@@ -166,7 +169,7 @@ std::vector<reports::Finding> public_findings(const std::vector<PublicResult>& r
        .severity = all.bound_rejected == 0 ? Severity::good : Severity::bad,
        .sentence = "Of the same right outputs the derived bound rejects " +
                    (all.bound_rejected == 0 ? "none" : counted(all.bound_rejected)) +
-                   "; equality of all bits with one engine rejects " + counted(all.bitwise_rejected) + " of other engines."},
+                   "; equality of all bits with one of them rejects " + counted(all.bitwise_rejected) + " of the others."},
   };
   if (all.within != 0)
     findings.push_back({.what = "within_bound",
@@ -217,7 +220,8 @@ reports::Table public_mutants(const std::vector<PublicResult>& results) {
       at->wrong += o.is_wrong(), at->accepted += o.is_wrong() && o.accepted;
     }
   reports::Table table{"public_mutants", {"mutant", "wrong_for", "accepted_by"}, {}};
-  for (const Count& count : counts) table.rows.push_back({count.name, whole(count.wrong), whole(count.accepted)});
+  for (const Count& count : counts)
+    if (count.wrong != 0) table.rows.push_back({count.name, whole(count.wrong), whole(count.accepted)});
   return table;
 }
 
