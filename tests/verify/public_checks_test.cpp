@@ -249,6 +249,22 @@ TEST_CASE("of an operation signs, halves and its own mutants are fed, and plain 
   CHECK((conv->correct.size() == 3 * 8 && verify::right_outputs(*conv).size() == 1));
 }
 
+TEST_CASE("mutants have the inputs of the request, but for what they change") {
+  const auto formula = verify::operation_of(
+      asking("audit expr 'x * 2 + y' --input x=integers:-9,9:7 --input y=integers:1,9:7 --out fp32"), seed);
+  const std::vector<double> x = draws("integers:-9,9", 7, seed), y = draws("integers:1,9", 7, seed + 1);
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 7; ++i) expected.push_back(2 * x[i] + y[(i + 4) % 7]);  // the last operand, rotated by half
+  CHECK(fed(verify::wrong_outputs(*formula), "stale_output") == expected);
+  const auto conv =
+      verify::operation_of(asking("audit conv integers:-9,9:1x1x5 integers:-9,9:1x1x1 --bias integers:1,9:1 --out fp32"), seed);
+  const std::vector<double> of_x = draws("integers:-9,9", 5, seed);
+  const double weight = draws("integers:-9,9", 1, seed + 1)[0];
+  expected.clear();
+  for (const double each : of_x) expected.push_back(each * weight);
+  CHECK(fed(verify::wrong_outputs(*conv), "bias_missing") == expected);
+}
+
 TEST_CASE("a request that means nothing is named") {
   for (const auto& [request, words] :
        {std::pair<std::string, std::string>{"verify softmax normal:0,1:2x3 --out fp32", "audit OPERATION"},
