@@ -58,8 +58,10 @@ ErrorBound any_order_bound(const DeclaredSum& sum, std::size_t k, const Chain& c
   detail::Losses part = roundings * rounding;
   part.absolute = absolute_of(sum, parts.length, rounding, chain);
   ErrorBound bound = detail::bound_of(part, roundings, parts, chain);
-  if (sum.flushes_subnormals && !parts.is_single())
-    bound.absolute += 2 * static_cast<double>(parts.count + 1) * detail::bounded_power_of_two(parts.joined_in.min_exponent());
+  // Each sum that joins and each factor, of a sum or of c, may be flushed; what follows may be an addition that is.
+  if (sum.flushes_subnormals && !(parts.is_single() && chain.epilogue == 0))
+    bound.absolute += 2 * static_cast<double>(parts.count + 1 + chain.epilogue) *
+                      detail::bounded_power_of_two(parts.joined_in.min_exponent());
   return bound;
 }
 

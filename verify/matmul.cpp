@@ -75,7 +75,7 @@ class Matmul final : public Expectation {
     if (are_flushed(indices, outputs, last))
       return fmt::format(
           "{} wrong elements looked at are right where subnormal numbers become zero: --subnormals-are-zero of "
-          "inputs, --flush-subnormals, --out-flush of the output say so",
+          "inputs, --flush-subnormals of products and sums, --out-flush of the output say so",
           indices.size());
     const auto same_bound = [&](const products::Product& other) { return expect_matmul(other, allowance_); };
     if (const std::string cut = diagnosis_of_cut_inputs(problem_, same_bound, indices, outputs, last); !cut.empty()) return cut;

@@ -73,6 +73,8 @@ void MatmulRequest::describe(requests::Fields& fields) {
       .as_value("E");
   fields.add("acc_rounding", acc_rounding, "of additions without an engine: nearest_even or toward_zero").as_value("R").shown();
   fields.at("acc").help += "; int32: exact sums of integers";
+  fields.at("flush_subnormals").help =
+      "without an engine subnormal products, sums and results may become zero; with one subnormal inputs do";
   fields.at("out").help = "format of D, rounded to nearest even (default: that of its file)";
   fields.add("acc_overflow", acc_overflow, "what sums in int32 do beyond its range").as_value("wrap|saturate").shown();
   fields.add("reduction_order", reduction_order, "of the parts of --split-k, against an engine")
@@ -83,6 +85,12 @@ void MatmulRequest::describe(requests::Fields& fields) {
 
 std::string in_words(const products::Product& product) {
   return emu::format_name(product.a.rounding.format) + "," + emu::format_name(product.b.rounding.format);
+}
+
+products::ProductRequest product_of(const MatmulRequest& request) {
+  products::ProductRequest product = request.product;
+  if (request.engine.empty()) product.rounding.flush_subnormals = false;
+  return product;
 }
 
 Declaration declaration_of(const MatmulRequest& request) {
@@ -96,7 +104,7 @@ Declaration declaration_of(const MatmulRequest& request) {
           .sums = parse_sum_rounding(request.acc_rounding),
           .false_alarm = request.output.false_alarm,
           .overflow = request.output.last_rounding(emu::float32).options.policy,
-          .flushes_results = request.output.out_flush};
+          .flushes_results = request.output.out_flush || (request.engine.empty() && request.product.rounding.flush_subnormals)};
 }
 
 std::unique_ptr<Expectation> expectation_of(const products::Product& product, const Declaration& declared) {
@@ -123,7 +131,7 @@ ResolvedMatmul resolve(const MatmulRequest& request) {
   if (request.product.in.empty() && !inputs.a.dtype.format && !inputs.b.dtype.format)
     throw Error(inputs.a.label + ": holds " + inputs.a.dtype.name +
                 "; --acc int32 sums integers, --dtype F says that these are codes, --in F rounds them");
-  check.product = products::resolve(request.product, inputs, request.engine);
+  check.product = products::resolve(product_of(request), inputs, request.engine);
   products::Product& product = check.product;
   const bool out_is_stated = !request.product.out.empty();
   const std::optional<emu::Format> out = out_is_stated ? std::optional(product.out) : std::nullopt;

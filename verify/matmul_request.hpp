@@ -42,12 +42,15 @@ struct Declaration {
   emu::Rounding sums = emu::Rounding::nearest_even;  ///< of additions without an engine: nearest_even or toward_zero
   std::optional<double> false_alarm = {};            ///< probability that a correct output is rejected; none: 0
   emu::Policy overflow = emu::Policy::nonsaturating;  ///< of the last rounding, where `bitwise`
-  bool flushes_results = false;                      ///< subnormal outputs become zero, and so may sums on the way
+  bool flushes_results = false;                       ///< subnormal products, sums and outputs may become zero
 };
 
 /// The operands A and B, C, and their scales. `scale_a` is the first of two, `scale_a_whole` the other.
 std::vector<CheckInput> inputs_of(const products::ProductRequest& request, const products::ProductInputs& inputs);
 
+/// The product that is judged: without an engine `--flush-subnormals` is of what the kernel computes, and inputs stay as they
+/// are.
+products::ProductRequest product_of(const MatmulRequest& request);
 /// What a request declares. @throws ulpscope::Error
 Declaration declaration_of(const MatmulRequest& request);
 /// `--in` of what both operands are rounded to.

@@ -95,6 +95,23 @@ class Verify(unittest.TestCase):
         for form in ("--json", "--csv", "--text"):
             self.assertEqual(self.verify(output, form, "--threads", 1).stdout, self.verify(output, form, "--threads", 3).stdout)
 
+    def test_subnormal_inputs_are_kept_where_results_alone_are_flushed(self):
+        rows, columns, depth, tiny = 4, 3, 8, 1e-39
+        b = [1e9 + 1e8 * (i % 9) for i in range(depth * columns)]
+        sums = [sum(b[k * columns + j] for k in range(depth)) * tiny for _ in range(rows) for j in range(columns)]
+        for name, shape, values in (("a", (rows, depth), [tiny] * rows * depth), ("b", (depth, columns), b),
+                                    ("groups", (1, depth, columns), b), ("d", (rows, columns), sums),
+                                    ("zero", (rows, columns), [0] * len(sums))):
+            (self.folder / f"{name}.npy").write_bytes(npy("<f4", shape, struct.pack(f"<{len(values)}f", *values)))
+        (self.folder / "ends.npy").write_bytes(npy("<i8", (1,), struct.pack("<q", rows)))
+        product, grouped = ("matmul", "a.npy", "b.npy"), ("grouped_matmul", "a.npy", "groups.npy", "--offsets", "ends.npy")
+        for words in (product, grouped):
+            for output, options, code in (("d", (), 0), ("d", ("--flush-subnormals",), 0), ("d", ("--subnormals-are-zero",), 1),
+                                          ("zero", ("--flush-subnormals",), 1)):
+                with self.subTest(words=words, output=output, options=options):
+                    done = self.run_program("verify", *words, "--output", f"{output}.npy", *options)
+                    self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
     def test_junit_and_saved_case(self):
         output = self.product("d.npy", "--engine", "sm_90")
         done = self.verify(output, "--against", "engine", "--engine", "fma", "--junit", "j.xml", "--save", "kept", "--csv")

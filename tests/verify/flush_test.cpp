@@ -79,6 +79,32 @@ TEST_CASE("a kernel that flushes is right where that is declared, and is told wh
   CHECK(!says(undeclared, "left out"));
 }
 
+TEST_CASE("a result that alpha makes subnormal may be flushed where flushing is declared", "[verify][flush]") {
+  const float alpha = 0x1p-20F, least = 0x1p-108F;  // of the sums, none of which is subnormal
+  std::mt19937_64 random(6);
+  Operands in{normals(random, m * 4, least, emu::float32), normals(random, 4 * n, 1, emu::float32)};
+  std::vector<float> d;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (std::size_t at = 0; at < 4; ++at) sum = flushed(sum + flushed(in.a[i * 4 + at] * in.b[at * n + j]));
+      d.push_back(flushed(alpha * sum));
+    }
+  products::Product product{.engine = {},
+                            .a = {{tensors::from_values("A", {m, 4}, in.a)}, {emu::float32}, {}},
+                            .b = {{tensors::from_values("B", {4, n}, in.b)}, {emu::float32}, {}},
+                            .acc = emu::float32,
+                            .out = emu::float32,
+                            .beta = {}};
+  product.alpha = static_cast<double>(alpha);
+  const auto wrong = [&](bool declared) {
+    const auto expectation = verify::expectation_of(product, {.flushes_results = declared});
+    return verify::verify(*expectation, tensors::from_values("D", {m, n}, d), {.last = {emu::float32}, .threads = 1}).wrong();
+  };
+  CHECK(wrong(true) == 0);
+  CHECK(wrong(false) > m);
+}
+
 TEST_CASE("flushing explains no errors of normal size", "[verify][flush]") {
   std::mt19937_64 random(4);
   const Operands in{normals(random, m * k, 1, emu::bfloat16), normals(random, k * n, 1, emu::bfloat16)};

@@ -65,7 +65,7 @@ void GroupedMatmulRequest::describe(requests::Fields& fields) {
 
 ResolvedCheck resolve(const GroupedMatmulRequest& request) {
   ResolvedCheck check;
-  GroupedInputs inputs(request.product, request.engine);
+  GroupedInputs inputs(product_of(request), request.engine);
   CheckInput numbers;
   RowGroups groups = read_groups(request, inputs, numbers);
   products::Product any = inputs.product({}, 0);
