@@ -87,6 +87,10 @@ TEST_CASE("the order of additions shows in the result, and so does a last produc
         const std::size_t at = i * request.n + j;
         CAPTURE(i, j);
         CHECK(std::fabs(static_cast<double>(x.expected[at])) == 62 * small);
+        if (i == 3) {  // without a large term
+          CHECK((chain[at] == x.expected[at] && pairs[at] == x.expected[at]));
+          continue;
+        }
         if (i % 2 == 0) CHECK(chain[at] == 0);
         CHECK(std::fabs(chain[at]) < std::fabs(x.expected[at]));
         CHECK(chain[at] != pairs[at]);
@@ -121,7 +125,7 @@ TEST_CASE("partial sums leave the accumulator's range, results do not", "[verify
           }
           CAPTURE(i, j, k);
           CHECK((greatest >= limit) == (i % 2 == 0));
-          CHECK((4 * greatest >= limit));
+          CHECK((4 * greatest >= limit) == (i != 3));  // which is the small product alone
           const float d = std::fabs(x.expected[i * request.n + j]);
           CHECK((d == 1 || d == 1.5F));
         }

@@ -69,6 +69,23 @@ float in_lanes(const std::vector<float>& products, float c) {
   for (const float x : parts) c += x;
   return c;
 }
+/// Each product and the one half of K behind it, then their sums alike.
+Kernel in_halves(emu::Format format) {
+  return [format](std::vector<float> products, float c) {
+    while (products.size() > 1) {
+      const std::size_t half = (products.size() + 1) / 2;
+      for (std::size_t k = half; k < products.size(); ++k) products[k - half] = as(format, products[k - half] + products[k]);
+      products.resize(half);
+    }
+    return as(format, c + products[0]);
+  };
+}
+/// As many lanes as there are halves of K: each has two products.
+float in_half_lanes(const std::vector<float>& products, float c) {
+  const std::size_t half = products.size() / 2;
+  for (std::size_t k = 0; k < half; ++k) c += products[k] + products[k + half];
+  return c;
+}
 Kernel in_format(emu::Format format) {
   return [format](const std::vector<float>& products, float c) {
     for (const float x : products) c = as(format, c + x);
@@ -80,7 +97,7 @@ float without_last_tile(std::vector<float> products, float c) {
   return ascending(products, c);
 }
 
-const std::vector<Kernel> right{ascending, descending, split, in_lanes};
+const std::vector<Kernel> right{ascending, descending, split, in_lanes, in_halves(emu::float32), in_half_lanes};
 
 }  // namespace
 
@@ -127,6 +144,43 @@ TEST_CASE("overflow of partial sums: infinite where the accumulator is float16, 
   };
   CHECK(in.judged(clamped, emu::float16).outcome() == verify::Outcome::fail);
   CHECK(in.judged(std::vector<float>(12 * 9), emu::float16).outcome() == verify::Outcome::fail);
+}
+
+TEST_CASE("overflow of partial sums: orders that pair large products with their negatives leave 0 or less of the small one",
+          "[verify][generate]") {
+  for (const std::size_t k : {16U, 32U, 63U, 64U, 128U})
+    for (const emu::Format accumulator : {emu::float16, emu::float32}) {
+      CAPTURE(k, emu::format_name(accumulator));
+      const emu::Format operand = accumulator == emu::float16 ? emu::float16 : emu::bfloat16;
+      const Case in{
+          .request = {.m = 12, .n = 9, .k = k, .a = operand, .b = operand, .accumulator = accumulator, .out = emu::float32},
+          .kind = verify::find_case_kind("overflow_partial")};
+      CHECK(in.judged(in_halves(accumulator), accumulator).outcome() == verify::Outcome::pass);
+      CHECK(in.judged(in_format(accumulator), accumulator).outcome() == verify::Outcome::pass);
+      const std::vector<float>& exact = in.made.expected;
+      const auto with = [&](std::size_t row, float x) {
+        std::vector<float> d = exact;
+        d[row * 9] = x;
+        return in.judged(d, accumulator).outcome();
+      };
+      for (const std::size_t row : {0U, 1U}) {
+        CHECK(with(row, 0) == verify::Outcome::pass);
+        CHECK(with(row, exact[row * 9] / 2) == verify::Outcome::fail);
+        CHECK(with(row, -exact[row * 9]) == verify::Outcome::fail);
+        CHECK(with(row, 3 * exact[row * 9]) == verify::Outcome::fail);
+        CHECK(with(row, infinite) == (row == 0 ? verify::Outcome::pass : verify::Outcome::fail));
+      }
+    }
+  // 1.5 beside 2^11 of float16 is 2.
+  const Case in{.request = {.m = 4, .n = 1, .k = 256, .a = emu::float16, .b = emu::float16, .accumulator = emu::float16},
+                .kind = verify::find_case_kind("overflow_partial")};
+  const float sign = in.made.expected[1] < 0 ? -1.0F : 1.0F;
+  REQUIRE(in.made.expected[1] == sign * 1.5F);
+  std::vector<float> d = in.made.expected;
+  d[1] = sign * 2;
+  CHECK(in.judged(d, emu::float16).outcome() == verify::Outcome::pass);
+  d[1] = sign;
+  CHECK(in.judged(d, emu::float16).outcome() == verify::Outcome::fail);
 }
 
 TEST_CASE("cancellation: float32 sums of any order pass, fewer bits and zeros do not", "[verify][generate]") {

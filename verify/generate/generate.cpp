@@ -39,8 +39,8 @@ constexpr std::array kinds{
     CaseKind{"subnormals", "A is subnormal throughout; so are odd columns of the result, as far as products reach",
              by_the_bound, "flush-to-zero of operands or results (-ftz=true, cvt.ftz, DAZ)", generate_subnormals},
     CaseKind{"overflow_partial", "partial sums beyond the accumulator's range, small results",
-             "expected.npy if its accumulator has a greater range than --acc; else infinity or NaN in even rows, and in odd "
-             "ones perhaps 0",
+             "expected.npy if its accumulator has a greater range than --acc; else infinity, NaN or 0 in even rows, and "
+             "perhaps 0 in rows 1, 5, 9 ...",
              "float16 accumulators where float32 is promised; clamped partial sums", generate_overflow_partial},
     CaseKind{
         "one_nan",

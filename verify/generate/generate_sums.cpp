@@ -125,14 +125,15 @@ MatmulCase generate_order(const CaseRequest& request) {
   for (std::size_t i = 0; i < request.m; ++i) {
     float* const row = made.a.data() + i * request.k;
     for (std::size_t k = 0; k < request.k; ++k) row[k] = is_large(k) ? 0 : static_cast<float>(power(of_small.a));
+    if (i % 4 == 3) continue;  // without L: 0 is no sum of it
     row[i % 2 == 0 ? 0 : middle] = static_cast<float>(power(of_large.a));
     row[last] = -static_cast<float>(power(of_large.a));
   }
   for (std::size_t k = 0; k < request.k; ++k)
     for (std::size_t j = 0; j < request.n; ++j)
       made.b[k * request.n + j] = static_cast<float>(signs.sign(j) * power(is_large(k) ? of_large.b : of_small.b));
-  made.facts.push_back(
-      {"large_log2", static_cast<double>(large), "even rows have it at k = 0, odd ones at K/2, all its negative last"});
+  made.facts.push_back({"large_log2", static_cast<double>(large),
+                        "rows have it by i % 4 at k = 0, K/2, 0 or not at all, and its negative last"});
   made.facts.push_back({"small_log2", static_cast<double>(large - lost), "all other products"});
   made.facts.push_back(
       {"small_terms", static_cast<double>(request.k - 3), "of an output; one at a time they are lost in the large one"});
@@ -152,22 +153,24 @@ MatmulCase generate_overflow_partial(const CaseRequest& request) {
   const std::size_t half = (request.k - 1) / 2;
   const int half_log2 = static_cast<int>(std::ceil(emu::log2(static_cast<double>(half))));
   const Factors large = factors(request, last_binade), small = factors(request, 0);
-  // Near the range: all of them together stay in the last binade.
-  const Split near = split_exponent(last_binade - half_log2, normal_powers(request.a), {large.b, large.b}, large.b);
+  // Near the range: all of them together stay in the last binade, and every sum of them is a number of the accumulator.
+  Split near = split_exponent(last_binade - half_log2, normal_powers(request.a), {large.b, large.b}, large.b);
+  near.fits = near.fits && half_log2 <= request.accumulator.precision();
   for (std::size_t i = 0; i < request.m; ++i) {
     float* const row = made.a.data() + i * request.k;
     const bool stays = i % 2 == 1 && near.fits;
     const double significand =
         !stays && request.a.fraction_bits > 0 ? 1 + 0.5 * static_cast<double>(significands.integer(i, 2)) : 1;
     const double term = significand * power(stays ? near.factors.a : large.a);
+    row[request.k - 1] = static_cast<float>(power(small.a) * (i % 2 == 0 || request.a.fraction_bits == 0 ? 1 : 1.5));
+    if (i % 4 == 3) continue;  // the small product alone, which no order loses
     std::fill(row, row + half, static_cast<float>(term));
     std::fill(row + half, row + 2 * half, static_cast<float>(-term));
-    row[request.k - 1] = static_cast<float>(power(small.a) * (i % 4 < 2 || request.a.fraction_bits == 0 ? 1 : 1.5));
   }
   for (std::size_t k = 0; k < request.k; ++k)
     for (std::size_t j = 0; j < request.n; ++j)
       made.b[k * request.n + j] = static_cast<float>(signs.sign(j) * power(k + 1 < request.k ? large.b : small.b));
-  made.facts.push_back({"overflowing_rows", static_cast<double>(near.fits ? (request.m + 1) / 2 : request.m),
+  made.facts.push_back({"overflowing_rows", static_cast<double>(near.fits ? (request.m + 1) / 2 : request.m - request.m / 4),
                         "rows whose sums in ascending order leave the accumulator's range: every second from the first"});
   made.facts.push_back(
       {"largest_partial_sum_log2", emu::log2(static_cast<double>(half)) + last_binade, "at least, in ascending order"});
