@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "emu/names.hpp"
 #include "tests/verify/attention_served.hpp"
 
 namespace {
@@ -149,9 +150,61 @@ TEST_CASE("served attention: masks of the least finite number hide keys, and hid
   CHECK(judge_all(*both.lse, right.lse, {emu::float32}).wrong() == 0);
   CHECK(judge_all(*both.output, wrong.out, {emu::float32}).beyond > wrong.out.size() * 9 / 10);
   CHECK(judge_all(*both.lse, wrong.lse, {emu::float32}).beyond > wrong.lse.size() * 9 / 10);
-  // Where all keys have it, kernels disagree: any of them is right.
-  std::fill_n(in.mask.begin(), in.keys, std::numeric_limits<float>::lowest());
-  const auto any = all_of(*verify::expect_attention(declared(in)), in.rows() * in.width);
-  CHECK(std::isinf(any[0].allowed));
-  CHECK(std::isfinite(any[in.width].allowed));
+}
+
+TEST_CASE("served attention: whatever a mask leaves of the weights, a result is between the values that are seen",
+          "[verify][attention]") {
+  const float lowest = std::numeric_limits<float>::lowest();
+  for (const float hiding : {-1e4F, -65504.0F, -1e9F, -3e38F, lowest})
+    for (const emu::Format out : {emu::float32, emu::bfloat16})
+      for (const std::size_t keys : {10U, 40U}) {
+        CAPTURE(hiding, emu::format_name(out), keys);
+        std::mt19937_64 random(4);
+        Served in{.batch = 1, .heads = 2, .kv_heads = 1, .queries = 4, .keys = keys};
+        draw(in, random, 1, emu::bfloat16);
+        in.mask.assign(in.rows() * keys, 0);
+        std::fill_n(in.mask.begin(), keys, hiding);
+        for (std::size_t c = 0; c < in.width; ++c) in.v[(keys - 1) * in.width + c] = 1e5F;  // of a key that none sees
+        for (std::size_t row = 0; row < in.rows(); ++row) in.mask[row * keys + keys - 1] = -infinite;
+        const auto expectation = verify::expect_attention(declared(in, out));
+        const std::vector<float> right = served<float>(in, {}, out).out;
+        CHECK(judge_all(*expectation, right, {out}).wrong() == 0);
+        for (const float x : {777.0F, -1e30F, infinite, -infinite, no_number}) {
+          CAPTURE(x);
+          std::vector<float> d = right;
+          std::fill_n(d.begin(), in.width, as(out, x));
+          CHECK(judge_all(*expectation, d, {out}).wrong() == in.width);
+        }
+        in.sinks = {hiding, 0};  // takes all the weight, or a part
+        CHECK(judge_all(*verify::expect_attention(declared(in, out)), served<float>(in, {}, out).out, {out}).wrong() == 0);
+      }
+}
+
+TEST_CASE("served attention: parts that are put together by log-sum-exps which hold no logarithm add up",
+          "[verify][attention]") {
+  // Three parts of 16 keys, all hidden by -1e9: the log-sum-exp of each, and that of all, is -1e9.
+  verify::Attention op = one_query(std::vector<float>(48, 0), std::vector<float>(48, 2));
+  op.mask = values({1, 48}, std::vector<float>(48, -1e9F));
+  CHECK(judge_all(*verify::expect_attention(op), {6}, {emu::float32}).wrong() == 0);
+  op.block = 48;
+  CHECK(judge_all(*verify::expect_attention(op), {6}, {emu::float32}).wrong() == 1);
+  CHECK(judge_all(*verify::expect_attention(op), {2}, {emu::float32}).wrong() == 0);
+}
+
+TEST_CASE("served attention: a row whose scores may all be -inf is NaN or 0 where that is declared", "[verify][attention]") {
+  verify::Attention op = one_query({1, 2, -3}, {5, 6, 7});
+  op.mask = values({1, 3}, std::vector<float>(3, std::numeric_limits<float>::lowest()));
+  const auto right = [&](verify::FullyMasked declared, float x) {
+    op.fully_masked = declared;
+    return judge_all(*verify::expect_attention(op), {x}, {emu::float32}).wrong() == 0;
+  };
+  for (const auto declared : {verify::FullyMasked::undeclared, verify::FullyMasked::nan, verify::FullyMasked::zero}) {
+    CHECK(right(declared, 6));
+    CHECK(right(declared, no_number) == (declared == verify::FullyMasked::nan));
+    CHECK(right(declared, 0) == (declared == verify::FullyMasked::zero));
+    CHECK_FALSE(right(declared, infinite));
+    CHECK_FALSE(right(declared, -infinite));
+  }
+  op.mask = values({1, 3}, {0, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::lowest()});
+  CHECK_FALSE(right(verify::FullyMasked::nan, no_number));
 }

@@ -14,12 +14,15 @@
 #include "emu/names.hpp"
 #include "verify/diagnosis.hpp"
 #include "verify/operations/attention_hints.hpp"
+#include "verify/operations/attention_hull.hpp"
 #include "verify/operations/attention_lse.hpp"
 #include "verify/operations/attention_scores.hpp"
 #include "verify/operations/kept_rows.hpp"
 
 namespace ulpscope::verify {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class AttentionExpectation final : public RowExpectation {
  public:
@@ -116,10 +119,13 @@ class AttentionExpectation final : public RowExpectation {
   /// Sums over the keys for every column of V.
   struct Columns {
     std::vector<double> values, magnitudes, errors;
+    std::vector<ValueRange> ranges;
   };
   Columns weighted(std::uint64_t first_value, const AttentionScores& scores, const AttentionWeights& weights,
                    const std::vector<double>& weight_errors, const AttentionRules& rules) const {
-    Columns out{std::vector<double>(width_), std::vector<double>(width_), std::vector<double>(width_)};
+    const ValueRange none{infinity, -infinity};
+    Columns out{std::vector<double>(width_), std::vector<double>(width_), std::vector<double>(width_),
+                std::vector<ValueRange>(width_, none)};
     for (std::size_t j = 0; j < scores.keys.size(); ++j) {
       const std::uint64_t row = first_value + scores.keys[j];
       const double scale = rows_->value_scale(row, rules);
@@ -130,6 +136,7 @@ class AttentionExpectation final : public RowExpectation {
         out.values[c] += e * x;
         out.magnitudes[c] += size_of_e * size;
         out.errors[c] += w * size;
+        out.ranges[c] = {std::min(out.ranges[c].least, x * scale), std::max(out.ranges[c].greatest, x * scale)};
       }
     }
     return out;
@@ -164,15 +171,16 @@ class AttentionExpectation final : public RowExpectation {
     }
     // Of factors of V, each of which may be the greatest float32.
     if (rows_->scales_values()) least_radius *= largest(emu::float32);
+    const MeanReach reach(op_, rules.probabilities, scores, weights, rows_->scales_values() ? rows_->most_value_scale() : 0);
     for (std::size_t c = 0; c < elements.size(); ++c)
-      elements[c] = element(columns, c, weights, {relative_radius, least_radius}, scores);
+      elements[c] = element(columns, c, weights, {relative_radius, least_radius}, scores, reach);
   }
 
   struct Radii {
     double relative, absolute;
   };
   Expected element(const Columns& columns, std::size_t c, const AttentionWeights& weights, Radii radii,
-                   const AttentionScores& scores) const {
+                   const AttentionScores& scores, const MeanReach& reach) const {
     const double n = static_cast<double>(scores.each.size()), tiny = underflow(op_.arithmetic.format);
     const double size = columns.magnitudes[c];
     // A weight that is rounded to 0 makes NaN of it.
@@ -187,13 +195,30 @@ class AttentionExpectation final : public RowExpectation {
       error += unit(op_.arithmetic.format) * (size + error) +
                tiny * (upper(weights.exact.sum) * (1 + 4 * rows_->most_value_scale()) + n * rows_->most_value_scale());
     // A score that overflows takes all the weight, or none.
-    const double allowed = scores.overflows ? std::numeric_limits<double>::infinity()
-                                            : quotient_error(op_.arithmetic, y, weights.exact.sum, error, weights.errors.sum);
-    Expected out = within(y.value, y.radius, allowed, size / weights.exact.sum.value);
+    const bool in_doubt = scores.overflows || scores.may_hide_keys(weights.greatest.value);
+    const double derived =
+        in_doubt ? infinity : quotient_error(op_.arithmetic, y, weights.exact.sum, error, weights.errors.sum);
+    const double outside = to_range(y, columns.ranges[c], scores, reach);
+    Expected out = within(y.value, y.radius, derived < outside ? derived : outside, size / weights.exact.sum.value);
     const double most = largest(op_.arithmetic.format) * rows_->least_value_scale();
+    const double largest_value = std::max(std::abs(columns.ranges[c].least), std::abs(columns.ranges[c].greatest));
+    const double sums = reach.largest_sum(largest_value), grown = error < sums ? error : sums;
     out.may_overflow =
-        scores.overflows ? Overflow::any : overflow_of_sum(sum.value, size, 1 + error / std::max(size, 0x1p-1000), most);
+        scores.overflows ? Overflow::any : overflow_of_sum(sum.value, size, 1 + grown / std::max(size, 0x1p-1000), most);
+    if (scores.may_hide_all() && op_.fully_masked == FullyMasked::nan)
+      out.may_overflow = out.may_overflow | Overflow::undefined;
     return out;
+  }
+  /// From the exact result, which is `y`, to the farther end of what a kernel's weighted mean of these values may be. A sink
+  /// takes a part of the weights; a kernel may return 0 where all scores are -inf.
+  double to_range(const Ball& y, ValueRange values, const AttentionScores& scores, const MeanReach& reach) const {
+    const bool has_sink = scores.each.size() > scores.keys.size();
+    if (has_sink || scores.overflows || (scores.may_hide_all() && op_.fully_masked == FullyMasked::zero))
+      values = {std::min(values.least, 0.0), std::max(values.greatest, 0.0)};
+    const ValueRange all = reach.around(values);
+    const double whole = all.greatest - all.least;  // the exact result is one of them
+    const double from_y = std::max(all.greatest - y.value, y.value - all.least) + y.radius;
+    return from_y < whole ? from_y : whole;
   }
 
   Precise precise_element(std::uint64_t index, std::uint64_t column) const override {

@@ -111,8 +111,9 @@ class LseExpectation final : public RowExpectation {
     const double log_size = emu::log(n) + stale_maximum, size = upper(weights.greatest) + log_size;
     double allowed = log_error(sum.value - sum.radius, weights.errors.sum);
     allowed += 2 * ((function_relative(arithmetic) + 2 * u) * log_size + 4 * u * size + underflow(arithmetic.format));
-    Expected out = within(y.value, y.radius, scores.overflows ? infinity : allowed, size);
-    out.may_overflow = scores.overflows ? Overflow::any : Overflow::none;
+    const bool in_doubt = scores.overflows || scores.may_hide_keys(weights.greatest.value);
+    Expected out = within(y.value, y.radius, in_doubt ? infinity : allowed, size);
+    out.may_overflow = in_doubt ? Overflow::any : Overflow::none;
     return out;
   }
 

@@ -128,6 +128,7 @@ AttentionScores AttentionRows::scores(std::uint64_t row, const AttentionRules& r
   const auto& sink = sinks_[static_cast<std::size_t>(place.head)];
   if (rules.sinks && sink) {
     out.each.emplace_back(*sink);
+    out.kept = std::max(out.kept, *sink);
     out.errors.push_back(0);  // of its exponential's argument alone, which weights() counts
     out.overflows = out.overflows || std::fabs(*sink) > largest(op_.arithmetic.format);
   }
@@ -172,10 +173,12 @@ void AttentionRows::add_score(AttentionScores& out, std::uint64_t key, const Key
   const double sums_of_codes = size * std::max(1.0, factor.descale);
   out.overflows = out.overflows || sums_of_codes * (1 + plain_.scale) > most || size * scale > most || before > most ||
                   (rules.scores && sums_of_codes > largest(*rules.scores));
-  if (std::abs(added) + upper(score) + error > most) {
-    out.overflows = out.overflows || added >= 0;
-    out.lowered = std::max(out.lowered, score.value);
-  }
+  const double reach = std::abs(added) + upper(score) + error;
+  out.overflows = out.overflows || (added >= 0 && reach > most);
+  // Exponentials of base 2 take scores and mask times log2(e).
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  double& greatest = added < 0 && reach * log2_e > most ? out.lowered : out.kept;
+  greatest = std::max(greatest, score.value);
   out.keys.push_back(key);
   out.each.push_back(score);
   out.errors.push_back(error);
@@ -184,14 +187,11 @@ void AttentionRows::add_score(AttentionScores& out, std::uint64_t key, const Key
 AttentionWeights AttentionRows::weights(AttentionScores& scores) const {
   const Ball greatest =
       *std::max_element(scores.each.begin(), scores.each.end(), [](const Ball& a, const Ball& b) { return a.value < b.value; });
-  // A weight that far below the greatest is 0, whether its score is -inf or not.
-  constexpr double no_weight = 800;
-  scores.overflows = scores.overflows || scores.lowered > greatest.value - no_weight;
   // Parts of the keys may be put together by their log-sum-exp, whose size is that of the greatest score.
   const double u = unit(op_.arithmetic.format);
   const double merged = 4 * u * (upper(greatest) + emu::log(static_cast<double>(scores.each.size())) + 1);
   for (double& error : scores.errors) error += merged;
-  AttentionWeights out{greatest, exponentials<Ball>(scores.each, greatest), {}};
+  AttentionWeights out{greatest, exponentials<Ball>(scores.each, greatest), {}, merged};
   const ExponentialArithmetic how{.arithmetic = op_.arithmetic, .sums = op_.arithmetic, .block = op_.block};
   out.errors = exponential_errors(how, out.exact, scores.each, greatest, scores.errors);
   return out;

@@ -2,6 +2,7 @@
 // The scores and weights of each query of an attention, with their errors: what the output and its log-sum-exp share.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -31,12 +32,17 @@ struct AttentionRules {
 /// What a query makes of the keys it sees.
 struct AttentionScores {
   bool undefined = false;  ///< one is NaN or +inf
-  bool overflows = false;  ///< in the kernel's arithmetic, possibly
-  /// The greatest score that the mask may take below the kernel's range: -inf there, a weight of 0.
-  double lowered = -std::numeric_limits<double>::infinity();
+  bool overflows = false;  ///< in the kernel's arithmetic, possibly, but for what the mask takes below its range
+  /// The greatest score that the mask may take below the kernel's range, -inf there with a weight of 0; and of the others.
+  double lowered = -std::numeric_limits<double>::infinity(), kept = lowered;
   std::vector<std::uint64_t> keys;  ///< those with a finite score
   std::vector<Ball> each;           ///< of the keys, then of the sink if there is one
   std::vector<double> errors;       ///< of a kernel's
+
+  /// Whether a key that counts may be hidden: a weight that far below the greatest is 0, whether its score is -inf or not.
+  bool may_hide_keys(double greatest) const { return lowered > greatest - 800; }
+  /// Whether all may be -inf.
+  bool may_hide_all() const { return std::isfinite(lowered) && !std::isfinite(kept); }
 };
 
 /// The numerators of a row's weights.
@@ -44,6 +50,7 @@ struct AttentionWeights {
   Ball greatest;             ///< score
   Exponentials<Ball> exact;  ///< in the order of the scores
   ExponentialErrors errors;  ///< of a kernel's
+  double merged;             ///< error of each score where parts of the keys are put together
 };
 
 /// Q, K and what hides keys, laid out.
