@@ -62,6 +62,12 @@ void add_scales(std::vector<Cause>& causes, const Claim& claim) {
   };
   add("scales=none", "scales not applied", ScaleUse::none);
   add("scales=reciprocal", "divided by the scales, not multiplied", ScaleUse::reciprocal);
+  if (claim.config.a.scales && claim.config.b.scales) {
+    add("scales/a=none", "the scales of A not applied", ScaleUse::none_a);
+    add("scales/b=none", "the scales of B not applied", ScaleUse::none_b);
+    add("scales/a=reciprocal", "divided by the scales of A, not multiplied", ScaleUse::reciprocal_a);
+    add("scales/b=reciprocal", "divided by the scales of B, not multiplied", ScaleUse::reciprocal_b);
+  }
   for (const bool of_b : {false, true})
     if (of_b ? claim.config.b.scales : claim.config.a.scales)
       for (const auto& [at, suffix, words] : twice_ways(claim))

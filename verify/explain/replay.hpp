@@ -90,8 +90,21 @@ struct Chain {
 };
 
 /// What becomes of scales. Where the engine applies them, what it is given is rounded to their format, and they are not applied
-/// one by one or by their inverse.
-enum class ScaleUse : std::uint8_t { declared, none, reciprocal, swapped, one_by_one, by_inverse, twice_a, twice_b };
+/// one by one or by their inverse. Those of one operand are without the scale of the whole operand.
+enum class ScaleUse : std::uint8_t {
+  declared,
+  none,
+  none_a,
+  none_b,
+  reciprocal,
+  reciprocal_a,
+  reciprocal_b,
+  swapped,
+  one_by_one,
+  by_inverse,
+  twice_a,
+  twice_b
+};
 
 /// Scales of an operand that are multiplied onto its elements, in float32, before these are rounded.
 struct Dequantized {

@@ -30,9 +30,16 @@ typename SeenScales<Float>::Scales SeenScales<Float>::at(std::size_t i, std::siz
   };
   if (epilogue.scales == ScaleUse::swapped) return {of_b(row), of_a(column)};
   const Scales own{of_a(row), of_b(column)};
-  if (epilogue.scales == ScaleUse::twice_a) return once_more(own, false);
-  if (epilogue.scales == ScaleUse::twice_b) return once_more(own, true);
-  if (epilogue.scales == ScaleUse::reciprocal) return {1 / own.a, 1 / own.b};
+  switch (epilogue.scales) {
+    case ScaleUse::none_a: return {1, own.b};
+    case ScaleUse::none_b: return {own.a, 1};
+    case ScaleUse::reciprocal: return {1 / own.a, 1 / own.b};
+    case ScaleUse::reciprocal_a: return {1 / own.a, own.b};
+    case ScaleUse::reciprocal_b: return {own.a, 1 / own.b};
+    case ScaleUse::twice_a: return once_more(own, false);
+    case ScaleUse::twice_b: return once_more(own, true);
+    default: break;
+  }
   return epilogue.block ? with_block(own, row, column, k) : own;
 }
 
