@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds of served attention at their edges: kernels that are exact but for one kind of rounding, which has its worst case.
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
@@ -205,6 +206,16 @@ TEST_CASE("served attention: a row whose scores may all be -inf is NaN or 0 wher
     CHECK_FALSE(right(declared, infinite));
     CHECK_FALSE(right(declared, -infinite));
   }
+  op.fully_masked = verify::FullyMasked::undeclared;
+  const std::array<std::uint64_t, 1> only{0};
+  for (const auto& [y, words] :
+       {std::pair{std::nan(""), "right with --fully-masked nan"}, {0.0, "right with --fully-masked zero"}})
+    CHECK(verify::expect_attention(op)->diagnosis(only, std::array{y}, {emu::float32}).ends_with(words));
+  op.sinks = values({1}, {std::numeric_limits<float>::lowest()});
+  CHECK(right(verify::FullyMasked::nan, no_number));
+  op.sinks = values({1}, {-1e9F});
+  CHECK_FALSE(right(verify::FullyMasked::nan, no_number));
+  op.sinks.reset();
   op.mask = values({1, 3}, {0, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::lowest()});
   CHECK_FALSE(right(verify::FullyMasked::nan, no_number));
 }

@@ -46,6 +46,7 @@ class AttentionExpectation final : public RowExpectation {
   /// probabilities that are rounded to the 16-bit format of the inputs or of the output.
   std::string diagnosis(std::span<const std::uint64_t> indices, std::span<const double> outputs,
                         const LastRounding& last) const override {
+    if (std::string hidden = hint_of_hidden_rows(*rows_, width_, indices, outputs); !hidden.empty()) return hidden;
     constexpr std::size_t least = 8;  // a few elements may be right by chance
     std::size_t most = 0;
     std::string best;

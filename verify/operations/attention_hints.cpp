@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 
 #include "emu/names.hpp"
+#include "verify/diagnosis.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -84,6 +86,17 @@ std::vector<AttentionHint> broken_rules(const AttentionRows& rows) {
   add(op.mask.has_value(), "without the mask", [](AttentionRules& r) { r.masks = false; });
   add(op.sequences.any(), "without the last key of each sequence", [](AttentionRules& r) { r.keys_left_out = 1; });
   return out;
+}
+
+std::string hint_of_hidden_rows(const AttentionRows& rows, std::uint64_t width, std::span<const std::uint64_t> indices,
+                                std::span<const double> outputs) {
+  std::size_t nan = 0, zero = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (!std::isnan(outputs[i]) && outputs[i] != 0) continue;
+    if (!rows.scores(indices[i] / width, rows.declared()).may_hide_all()) continue;
+    (outputs[i] == 0 ? zero : nan) += 1;
+  }
+  return right_if(std::max(nan, zero), indices.size(), nan < zero ? "with --fully-masked zero" : "with --fully-masked nan");
 }
 
 }  // namespace ulpscope::verify

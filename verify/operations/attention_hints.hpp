@@ -2,6 +2,8 @@
 // What may have been done otherwise than it is declared, where an attention is wrong.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,5 +21,9 @@ struct AttentionHint {
 std::vector<AttentionHint> undeclared_roundings(const AttentionRows& rows);
 /// Declarations left out, and diagonals, windows and lengths off by one.
 std::vector<AttentionHint> broken_rules(const AttentionRows& rows);
+/// Whether these wrong elements of rows of `width` are the NaN, or the zeros, of queries whose scores may all be -inf: a
+/// sentence with the option that says so, else empty.
+std::string hint_of_hidden_rows(const AttentionRows& rows, std::uint64_t width, std::span<const std::uint64_t> indices,
+                                std::span<const double> outputs);
 
 }  // namespace ulpscope::verify

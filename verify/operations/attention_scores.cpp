@@ -13,6 +13,8 @@ namespace ulpscope::verify {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Exponentials of base 2 take scores, masks and sinks times this.
+constexpr double log2_e = 0x1.71547652b82fep+0;
 
 bool is_minus_infinity(double x) { return x == -infinity; }
 
@@ -128,7 +130,8 @@ AttentionScores AttentionRows::scores(std::uint64_t row, const AttentionRules& r
   const auto& sink = sinks_[static_cast<std::size_t>(place.head)];
   if (rules.sinks && sink) {
     out.each.emplace_back(*sink);
-    out.kept = std::max(out.kept, *sink);
+    double& greatest = *sink < 0 && -*sink * log2_e > largest(op_.arithmetic.format) ? out.lowered : out.kept;
+    greatest = std::max(greatest, *sink);
     out.errors.push_back(0);  // of its exponential's argument alone, which weights() counts
     out.overflows = out.overflows || std::fabs(*sink) > largest(op_.arithmetic.format);
   }
@@ -175,8 +178,6 @@ void AttentionRows::add_score(AttentionScores& out, std::uint64_t key, const Key
                   (rules.scores && sums_of_codes > largest(*rules.scores));
   const double reach = std::abs(added) + upper(score) + error;
   out.overflows = out.overflows || (added >= 0 && reach > most);
-  // Exponentials of base 2 take scores and mask times log2(e).
-  constexpr double log2_e = 0x1.71547652b82fep+0;
   double& greatest = added < 0 && reach * log2_e > most ? out.lowered : out.kept;
   greatest = std::max(greatest, score.value);
   out.keys.push_back(key);
