@@ -11,7 +11,7 @@ namespace ulpscope::verify {
 
 /// The least and the greatest value that a query sees in a column of V.
 struct ValueRange {
-  double least = 0, greatest = 0;
+  double least = 0, greatest = 0;  ///< infinity and -infinity before there are any
 };
 
 /// How far a kernel's weighted means may be outside of the range of their values. docs/verify-attention.md derives it.
