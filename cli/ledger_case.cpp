@@ -199,10 +199,13 @@ JudgedCase judge_case(const std::string& operation, const verify::Check& asked,
   JudgedCase judged;
   if (const verify::MatmulRequest* const request = asked.matmul()) {
     const verify::ResolvedMatmul check = verify::resolve(*request);
-    judged = judged_case(check, request, &check.product, asked.threads());
+    judged = judged_case(check, request, check.sums_integers ? nullptr : &check.product, asked.threads());
     judged.entry.options = options;
     keep_options_alone(judged.entry.options, operation, check);
-    state_formats(judged.entry.options, check.product);
+    if (check.sums_integers)
+      state_formats(judged.entry.options, static_cast<const verify::ResolvedCheck&>(check));
+    else
+      state_formats(judged.entry.options, check.product);
   } else {
     const verify::ResolvedCheck check = asked.resolve();
     judged = judged_case(check, nullptr, nullptr, asked.threads());

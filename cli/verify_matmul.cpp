@@ -10,7 +10,6 @@
 #include "products/request.hpp"
 #include "verify/audit/rules.hpp"
 #include "verify/explain/explain_request.hpp"
-#include "verify/integer_matmul.hpp"
 #include "verify/matmul_request.hpp"
 
 namespace ulpscope::cli {
@@ -24,7 +23,7 @@ struct VerifyMatmul {
 
 /// The command that replays what the kernel may have computed; none where `explain` does not take what was asked.
 std::string explain_command(const verify::MatmulRequest& request, products::Product product) {
-  if (product.out == verify::int32_values || !request.output.output_dtype.empty()) return {};
+  if (!request.output.output_dtype.empty()) return {};
   verify::ExplainRequest explain{.product = request.product, .output = request.output.output};
   if (!request.engine.empty()) explain.engine = request.engine;
   product.engine = explain.engine;
@@ -42,11 +41,12 @@ std::string explain_command(const verify::MatmulRequest& request, products::Prod
 int run(const VerifyMatmul& words, const Arguments& arguments) {
   verify::ResolvedMatmul resolved = verify::resolve(words.request);
   const products::Product product = resolved.product;
+  const bool sums_integers = resolved.sums_integers;
   for (const std::string& line : products::ambiguous_scales(product)) remark(line);
   VerifyCase checked{std::move(resolved), words.request.output, words.request.product.threads, arguments};
-  if (!words.rules.empty() && product.out == verify::int32_values)
-    throw Error("--rule: rules are about rounded numbers; with --acc int32 an element is equal or wrong");
-  checked.explain = explain_command(words.request, product);
+  if (!words.rules.empty() && sums_integers)
+    throw Error("--rule: rules are about sums in floating point; --acc int32 sums exactly, leave one of them out");
+  if (!sums_integers) checked.explain = explain_command(words.request, product);
   if (!words.rules.empty())
     checked.more = {rules_table(words.rules, product, *checked.check.expectation, checked.check.output)};
   return report_verdict(checked, words.output);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A.B + C of integers, summed in int32: each element is equal or wrong. Beyond the range sums wrap around, or saturate.
+// D = A.B + C of integers, summed in int32: each element is equal or wrong. With scales, or an output in floating point, the
+// sums are what float32 goes on with: scaled, added to C and rounded once to the output (W8A8 kernels).
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,15 +10,9 @@
 #include "products/product.hpp"
 #include "products/request.hpp"
 #include "verify/expected.hpp"
+#include "verify/integer_sums.hpp"
 
 namespace ulpscope::verify {
-
-/// What a sum does beyond -2^31 .. 2^31 - 1.
-enum class IntegerOverflow : std::uint8_t {
-  wrap,     ///< modulo 2^32, as mma.s32 without .satfinite and VPDPBUSD do: whatever the order, one result
-  saturate  ///< to the nearest end, as mma.s32 with .satfinite and VPDPBUSDS do: where parts saturate, results depend on the
-            ///< order
-};
 
 /// The numbers of int32 among equally spaced ones that have both signs of each magnitude.
 inline constexpr emu::Format int32_values = emu::integer(33);
@@ -28,12 +22,18 @@ std::string output_name(emu::Format format);
 /// The code of a number of it in hexadecimal digits: of int32 its two's complement.
 std::string output_code(emu::Format format, double value);
 
-/// D of integers of up to 16 bits; C is of int32. `product.out` is int32_values; engine, scales, alpha and beta play no part.
-/// @throws ulpscope::Error where shapes do not fit or an element is no such integer
+/// D of integers of up to 16 bits. Where `product.out` is int32_values D is the sums, and C of int32; else D is what float32
+/// makes of them, which starts from the sums of stretches of K whose scales are the same. Engine, promote and split_k play no
+/// part. @throws ulpscope::Error where shapes do not fit or an element is no such integer
 std::unique_ptr<Expectation> expect_integer_matmul(const products::Product& product, IntegerOverflow overflow);
 
-/// The product of a request whose accumulator is int32, its operands exact. @throws ulpscope::Error where the request asks for
-/// what such a sum has not
-products::Product integer_product(const products::ProductRequest& request);
+/// What a request whose accumulator is int32 asks of floats that hold its integers: what products::resolve() takes.
+/// @throws ulpscope::Error where integers are to be rounded
+products::ProductRequest integers_as_floats(const products::ProductRequest& request);
+
+/// The format of D, that of `output` where the request does not say it: int32_values where D is the sums themselves.
+/// @throws ulpscope::Error where that fits no sums, or scales
+emu::Format out_of_integers(const products::ProductRequest& request, const products::Product& product,
+                            const tensors::Tensor& output);
 
 }  // namespace ulpscope::verify

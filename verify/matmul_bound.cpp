@@ -35,13 +35,6 @@ double largest(const products::MatmulOperand& operand) {
   return most;
 }
 
-/// For how many products the scales of both stay the same.
-std::size_t shared_scales(const Scales& a, const Scales& b, std::size_t k) {
-  const auto block = [](const Scales& x) { return x ? x->k_block : products::MatmulScales::all; };
-  const std::size_t common = std::gcd(block(a), block(b));
-  return common == 0 ? k : common;
-}
-
 emu::Chain chain_of(const products::Product& problem, const Arithmetic& arithmetic, std::size_t k) {
   const Scales &a = problem.a.scales, &b = problem.b.scales;
   const bool by_engine = arithmetic.engine && arithmetic.engine->scaled_by == products::ScaledBy::engine;
@@ -51,7 +44,7 @@ emu::Chain chain_of(const products::Product& problem, const Arithmetic& arithmet
   if ((a || b) && by_engine) {
     chain.scale_format = a ? a->format : b->format;
   } else if (a || b) {
-    chain.scale_products = shared_scales(a, b, k);
+    chain.scale_products = shared_scales(problem, k);
     chain.largest_scale *= (a ? largest(a->values) : 1) * (b ? largest(b->values) : 1);
   }
   // Factors of all of the sum, each with a rounding, and that of c and its addition.
@@ -116,6 +109,12 @@ emu::ErrorBound bound_of(const products::Product& problem, const Arithmetic& ari
 }
 
 }  // namespace
+
+std::size_t shared_scales(const products::Product& product, std::size_t k) {
+  const auto block = [](const Scales& x) { return x ? x->k_block : products::MatmulScales::all; };
+  const std::size_t common = std::gcd(block(product.a.scales), block(product.b.scales));
+  return common == 0 ? k : common;
+}
 
 Allowance matmul_allowance(const products::Product& problem, const Arithmetic& arithmetic) {
   const products::MatmulShape shape = products::matmul_shape(problem.a.input, problem.b.input);

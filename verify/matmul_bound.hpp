@@ -2,6 +2,7 @@
 // How far a correct kernel's D = A.B + C may be from the exact one, from what is declared of its arithmetic.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "products/product.hpp"
@@ -20,6 +21,9 @@ struct Arithmetic {
   /// zeros.
   bool flushes_results = false;
 };
+
+/// For how many products of the `k` of a sum the scales of both operands stay the same.
+std::size_t shared_scales(const products::Product& product, std::size_t k);
 
 /// @throws ulpscope::Error where no bound is derived, saying what works instead.
 Allowance matmul_allowance(const products::Product& problem, const Arithmetic& arithmetic);

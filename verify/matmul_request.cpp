@@ -28,33 +28,39 @@ void refuse_idle(bool is_said, const char* option, const char* of) {
   if (is_said) throw Error(std::string(option) + ": is of " + of + ", and plays no part here");
 }
 
-ResolvedMatmul resolve_integers(const MatmulRequest& request) {
-  if (!request.engine.empty() || request.output.against != "exact")
-    throw Error("--engine, --against: --acc int32 is judged against the exact sums, without either");
-  refuse_idle(request.acc_rounding != MatmulRequest().acc_rounding, "--acc-rounding", "sums in floating point");
-  refuse_idle(request.reduction_order != MatmulRequest().reduction_order, "--reduction-order", "--against engine");
-  if (request.output.false_alarm) throw Error("--false-alarm: exact sums of integers are equal or wrong");
-  ResolvedMatmul check;
-  check.product = integer_product(request.product);
-  products::Product& product = check.product;
-  check.output = request.output.open(request.output.output, std::nullopt);
-  check.expectation = expect_integer_matmul(product, parse_overflow(request.acc_overflow));
-  check.last = {.out = int32_values};
-  check.operation = "matmul";
-  const auto line = [](const char* name, const std::string& word, const tensors::Tensor& tensor) {
-    return std::string(name) + "  " + word + " (" + tensors::shape_text(tensor.shape) + "), " + tensor.dtype.name + "\n";
-  };
-  check.heading = line("A", request.product.a, product.a.input.tensor) + line("B", request.product.b, product.b.input.tensor);
-  check.inputs = {{"A", request.product.a, product.a.input.tensor}, {"B", request.product.b, product.b.input.tensor}};
-  if (product.c) check.inputs.push_back({"C", request.product.c, *product.c});
-  const products::MatmulShape shape = products::matmul_shape(product.a.input, product.b.input);
-  check.heading += "D  " + tensors::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", accumulator int32\n";
-  return check;
-}
-
 void add_scales(std::vector<CheckInput>& inputs, const std::string& role, const std::vector<std::string>& words,
                 const std::vector<tensors::Tensor>& scales) {
   for (std::size_t i = 0; i < scales.size(); ++i) inputs.push_back({i == 0 ? role : role + "_whole", words[i], scales[i]});
+}
+
+/// A line of what is multiplied, or added.
+std::string line_of(const char* name, const tensors::Tensor& tensor) {
+  return std::string(name) + "  " + tensor.label + " (" + tensors::shape_text(tensor.shape) + "), " + tensor.dtype.name + "\n";
+}
+
+ResolvedMatmul resolve_integers(const MatmulRequest& request) {
+  const IntegerOverflow overflow = overflow_of_integers(request);
+  const products::ProductRequest floats = integers_as_floats(request.product);
+  const products::ProductInputs inputs = products::open(floats);
+  ResolvedMatmul check;
+  check.sums_integers = true;
+  check.product = products::resolve(floats, inputs, "");
+  products::Product& product = check.product;
+  const bool out_is_stated = !floats.out.empty();
+  check.output = request.output.open(request.output.output, out_is_stated ? std::optional(product.out) : std::nullopt);
+  product.out = out_of_integers(request.product, product, check.output);
+  check.expectation = expect_integer_matmul(product, overflow);
+  const bool is_sums = product.out == int32_values;
+  check.last = is_sums ? LastRounding{.out = int32_values} : request.output.last_rounding(product.out);
+  check.operation = "matmul";
+  check.inputs = inputs_of(request.product, inputs);
+  check.heading = line_of("A", inputs.a) + line_of("B", inputs.b);
+  if (inputs.c) check.heading += line_of("C", *inputs.c);
+  const products::MatmulShape shape = products::matmul_shape(product.a.input, product.b.input);
+  check.heading += "D  " + tensors::shape_text(shape.d) + ", K = " + std::to_string(shape.k) + ", accumulator int32" +
+                   (is_sums ? "" : ", out " + emu::format_name(product.out)) + "\n";
+  if (request.product.out.empty()) check.stated = {"--out", output_name(product.out)};
+  return check;
 }
 
 }  // namespace
@@ -72,7 +78,7 @@ void MatmulRequest::describe(requests::Fields& fields) {
   fields.add("engine", engine, "the engine that multiplied: its bound, or its bits; without it any order of additions in --acc")
       .as_value("E");
   fields.add("acc_rounding", acc_rounding, "of additions without an engine: nearest_even or toward_zero").as_value("R").shown();
-  fields.at("acc").help += "; int32: exact sums of integers";
+  fields.at("acc").help += "; int32: exact sums of integers, which float32 scales";
   fields.at("flush_subnormals").help =
       "without an engine subnormal products, sums and results may become zero; with one subnormal inputs do";
   fields.at("out").help = "format of D, rounded to nearest even (default: that of its file)";
@@ -81,6 +87,17 @@ void MatmulRequest::describe(requests::Fields& fields) {
       .as_value("ascending|any")
       .shown();
   output.describe(fields);
+}
+
+IntegerOverflow overflow_of_integers(const MatmulRequest& request) {
+  if (!request.engine.empty() || request.output.against != "exact")
+    throw Error("--engine, --against: --acc int32 is judged against the exact sums, without either");
+  refuse_idle(request.acc_rounding != MatmulRequest().acc_rounding, "--acc-rounding", "sums in floating point");
+  refuse_idle(request.reduction_order != MatmulRequest().reduction_order, "--reduction-order", "--against engine");
+  if (request.output.false_alarm)
+    throw Error(
+        "--false-alarm: --acc int32 sums exactly, and what may be lost behind the sums does not grow with K; leave it out");
+  return parse_overflow(request.acc_overflow);
 }
 
 std::string in_words(const products::Product& product) {
@@ -95,6 +112,7 @@ products::ProductRequest product_of(const MatmulRequest& request) {
 
 Declaration declaration_of(const MatmulRequest& request) {
   const MatmulRequest standard;
+  refuse_idle(request.acc_overflow != standard.acc_overflow, "--acc-overflow", "--acc int32");
   refuse_idle(request.acc_rounding != standard.acc_rounding && !request.engine.empty(), "--acc-rounding",
               "sums without --engine");
   refuse_idle(request.reduction_order != standard.reduction_order && request.output.against != "engine", "--reduction-order",
@@ -125,7 +143,6 @@ std::unique_ptr<Expectation> expectation_of(const products::Product& product, co
 
 ResolvedMatmul resolve(const MatmulRequest& request) {
   if (request.product.acc == "int32") return resolve_integers(request);
-  refuse_idle(request.acc_overflow != MatmulRequest().acc_overflow, "--acc-overflow", "--acc int32");
   ResolvedMatmul check;
   const products::ProductInputs inputs = products::open(request.product);
   if (request.product.in.empty() && !inputs.a.dtype.format && !inputs.b.dtype.format)

@@ -11,6 +11,7 @@
 #include "requests/field.hpp"
 #include "verify/check_request.hpp"
 #include "verify/engine_output.hpp"
+#include "verify/integer_sums.hpp"
 
 namespace ulpscope::verify {
 
@@ -30,6 +31,7 @@ struct MatmulRequest {
 /// A check of a matrix product whose files are open.
 struct ResolvedMatmul : ResolvedCheck {
   products::Product product;  ///< `out` is the output's format
+  bool sums_integers = false;  ///< in int32: the product's formats are of floats that hold them
 };
 
 /// Opens inputs and output. @throws ulpscope::Error
@@ -51,6 +53,8 @@ std::vector<CheckInput> inputs_of(const products::ProductRequest& request, const
 /// The product that is judged: without an engine `--flush-subnormals` is of what the kernel computes, and inputs stay as they
 /// are.
 products::ProductRequest product_of(const MatmulRequest& request);
+/// What a request whose accumulator is int32 declares of it. @throws ulpscope::Error where it asks for what such sums have not
+IntegerOverflow overflow_of_integers(const MatmulRequest& request);
 /// What a request declares. @throws ulpscope::Error
 Declaration declaration_of(const MatmulRequest& request);
 /// `--in` of what both operands are rounded to.

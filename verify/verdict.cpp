@@ -21,6 +21,7 @@
 #include "studies/diff/diff.hpp"
 #include "tensors/parallel.hpp"
 #include "tensors/tensor.hpp"
+#include "verify/integer_matmul.hpp"
 #include "verify/judging.hpp"
 #include "verify/other_conversions.hpp"
 #include "verify/patterns.hpp"
@@ -147,8 +148,9 @@ void check_values(const tensors::Tensor& output, emu::Format format, std::uint64
     emu::round_to(format, some, std::span(rounded).first(some.size()));
     for (std::size_t i = 0; i < some.size(); ++i)
       if (!std::isnan(some[i]) && rounded[i] != some[i] && !std::isinf(some[i]))
-        throw Error(fmt::format("{}: element {} is {}, no number of {}, which the output is said to hold", output.label,
-                                studies::place_text(first + done + i, output.shape), some[i], emu::format_name(format)));
+        throw Error(fmt::format("{}: element {} is {}, no number of {}, {}", output.label,
+                                studies::place_text(first + done + i, output.shape), some[i], output_name(format),
+                                format == int32_values ? "in which --acc int32 sums" : "which the output is said to hold"));
   }
 }
 

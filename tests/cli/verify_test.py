@@ -278,6 +278,41 @@ class Verify(unittest.TestCase):
         written("sums.npy", "<i4", (2, 2), [2] * 4)
         self.assertEqual(self.run_program("verify", "matmul", *ones[:2], "--acc", "int32", "--output", "sums.npy").returncode, 0)
 
+    def test_scaled_sums_of_integers_are_judged(self):
+        a, b = ((1, 2, -3, 4), (100, -50, 25, 7)), ((5, -6), (7, 8), (9, 10), (-11, 12))
+        scale_a, scale_b = (0.5, 0.25), (2.0, 0.125)
+        exact = [[sum(x * row[j] for x, row in zip(line, b)) for j in range(2)] for line in a]
+        floats = lambda values: struct.pack(f"<{len(values)}f", *values)
+        files = {"a.npy": npy("|i1", "(2, 4)", struct.pack("<8b", *sum(a, ()))), "b.npy": npy("|i1", "(4, 2)", struct.pack("<8b", *sum(b, ()))),
+                 "sa.npy": npy("<f4", "(2, 1)", floats(scale_a)), "sb.npy": npy("<f4", "(1, 2)", floats(scale_b)),
+                 "s.npy": npy("<i8", "(2, 2)", struct.pack("<4q", *sum(exact, []))), "far.npy": npy("<i8", "(2, 2)", struct.pack("<4q", 1 << 40, 0, 0, 0))}
+        for name, scales in (("d.npy", scale_a), ("next.npy", scale_a[::-1]), ("none.npy", (1, 1))):
+            files[name] = npy("<f4", "(2, 2)", floats([exact[i][j] * scales[i] * scale_b[j] for i in range(2) for j in range(2)]))
+        files["groups.npy"] = npy("|i1", "(1, 4, 2)", files["b.npy"][-8:])
+        files["ends.csv"] = b"2\n"
+        for name, data in files.items():
+            (self.folder / name).write_bytes(data)
+        integers = ("a.npy", "b.npy", "--acc", "int32")
+        scaled = (*integers, "--scale-a", "sa.npy", "--scale-b", "sb.npy")
+        grouped = ("a.npy", "groups.npy", *scaled[2:], "--offsets", "ends.csv")
+        for output, code in (("d.npy", 0), ("next.npy", 1), ("none.npy", 1)):
+            for words in (("matmul", *scaled), ("grouped_matmul", *grouped)):
+                done = self.run_program("verify", *words, "--output", output, "--text")
+                self.assertEqual(done.returncode, code, (words, output, done.stdout, done.stderr))
+                self.assertIn("exact sums in int32, which wrap around beyond its range; then float32", done.stdout)
+        self.assertEqual(self.run_program("verify", "matmul", *integers, "--output", "s.npy").returncode, 0)
+        self.assertEqual(self.run_program("verify", "grouped_matmul", "a.npy", "groups.npy", *integers[2:], *grouped[-2:], "--output", "s.npy").returncode, 0)
+        self.expect_error(self.run_program("verify", "matmul", *integers, "--output", "far.npy"), 2,
+                          "far.npy: element 0;0 is 1099511627776, no number of int32, in which --acc int32 sums")
+        self.expect_error(self.run_program("verify", "matmul", *scaled, "--out", "int32", "--output", "s.npy"), 2, "--out int32: scales")
+        self.expect_error(self.run_program("verify", "matmul", *scaled, "--output", "s.npy"), 2, "s.npy holds integers: say with --out")
+        self.expect_error(self.run_program("verify", "matmul", *scaled, "--in", "bf16", "--output", "d.npy"), 2, "--in: --acc int32")
+        added = self.run_program("ledger", "record", "l.ledger", "matmul", *scaled, "--output", "d.npy", "--case", "w8a8")
+        self.assertEqual(added.returncode, 0, added.stderr)
+        for output, code in (("d.npy", 0), ("next.npy", 1)):
+            done = self.run_program("ledger", "check", "l.ledger", "w8a8", "--output", output)
+            self.assertEqual(done.returncode, code, (done.stdout, done.stderr))
+
     def test_bad_input(self):
         output = self.product("d.npy", "--engine", "exact")
         self.expect_error(self.verify("nowhere.npy"), 2, "nowhere.npy")

@@ -8,6 +8,7 @@
 
 #include "emu/error.hpp"
 #include "verify/grouped/row_views.hpp"
+#include "verify/integer_matmul.hpp"
 
 namespace ulpscope::verify {
 namespace {
@@ -55,7 +56,7 @@ tensors::Tensor addend(const tensors::Tensor& c, const std::vector<std::uint64_t
 
 GroupedInputs::GroupedInputs(products::ProductRequest request, std::string engine)
     : request_(std::move(request)), engine_(std::move(engine)) {
-  if (request_.acc == "int32") throw Error("--acc int32: not with groups; each of them is a `verify matmul`");
+  if (request_.acc == "int32") request_ = integers_as_floats(request_);
   if (request_.transpose_a) throw Error("--transpose-a: not with groups, to which the rows of A are dealt out");
   if (request_.rounding.options().rounding == emu::Rounding::stochastic) throw Error("--rounding stochastic: not with groups");
   whole_ = products::open(request_);
@@ -71,7 +72,9 @@ products::Product GroupedInputs::product(const std::vector<std::uint64_t>& rows,
                                  .scale_a = scales_of_rows(whole_.scale_a, rows, this->rows()),
                                  .scale_b = scales_of_group(whole_.scale_b, group, groups())};
   if (whole_.c) inputs.c = addend(*whole_.c, rows, this->rows(), group, groups());
-  return products::resolve(request_, inputs, engine_);
+  products::Product product = products::resolve(request_, inputs, engine_);
+  if (out_) product.out = *out_;
+  return product;
 }
 
 }  // namespace ulpscope::verify

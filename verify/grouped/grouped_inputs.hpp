@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,13 @@ class GroupedInputs {
   std::uint64_t rows() const { return whole_.a.shape[0]; }         ///< of A
   std::uint64_t groups() const { return whole_.b.shape[0]; }       ///< matrices of B
   const products::ProductInputs& whole() const { return whole_; }  ///< as given
-  /// The output's format, where the request does not say it.
-  void set_out(const std::string& out) { request_.out = out; }
+  /// The output's format, where it is not what the request says.
+  void set_out(emu::Format out) { out_ = out; }
 
  private:
   products::ProductRequest request_;
   std::string engine_;
+  std::optional<emu::Format> out_;
   products::ProductInputs whole_;
 };
 

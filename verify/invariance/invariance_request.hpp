@@ -13,7 +13,6 @@
 #include "requests/field.hpp"
 #include "studies/study.hpp"
 #include "verify/check_request.hpp"
-#include "verify/integer_matmul.hpp"
 #include "verify/invariance/invariance.hpp"
 #include "verify/matmul_request.hpp"
 #include "verify/operations/operation_requests.hpp"
@@ -81,7 +80,7 @@ ResolvedInvariance resolve(const InvarianceRequest<Operation>& request) {
   ResolvedInvariance all;
   if constexpr (std::same_as<Operation, MatmulRequest>) {
     ResolvedMatmul resolved = resolve(operation);
-    if (resolved.product.out != int32_values) all.product = resolved.product;
+    if (!resolved.sums_integers) all.product = resolved.product;
     all.threads = operation.product.threads;
     all.check = std::move(resolved);
   } else {
