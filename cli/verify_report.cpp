@@ -54,9 +54,11 @@ std::string json_of(const std::string& operation, const verify::Verdict& verdict
 
 const reports::Listed kept_case{.manifest = "kept.json", .noun = "a case that was kept"};
 
-/// As .npy: float32, or float64 where that is needed.
+/// As .npy: integers, float32, or float64 where that is needed.
 void put_tensor(const tensors::Destination& to, const tensors::Tensor& tensor) {
-  if (tensor.dtype.fits_float())
+  if (tensor.is_integer())
+    tensors::put_npy_integers(to, tensor);
+  else if (tensor.dtype.fits_float())
     tensors::put_npy(to, tensor.shape, tensors::Producer<float>([&](std::uint64_t first, std::span<float> out) {
                        tensor.source->read(first, out);
                      }));

@@ -198,6 +198,21 @@ void put_npy_codes(const Destination& to, const std::vector<std::uint64_t>& shap
                      [&](std::span<const emu::Code> part) { to.write(stored(part, bits)); });
 }
 
+void put_npy_integers(const Destination& to, const Tensor& integers) {
+  const std::string& name = integers.dtype.name;
+  const int own_bits = integers.dtype.integer_bits(), bits = std::max(8, own_bits);
+  const bool is_signed = name.starts_with("int");
+  const std::string kind = name == "bool" ? "b" : is_signed ? "i" : "u";
+  to.write(npy_header((bits == 8 ? "|" : "<") + kind + std::to_string(bits / 8), integers.shape));
+  const auto codes = [&](std::uint64_t first, std::span<emu::Code> out) {
+    integers.source->read_codes(first, out);
+    const emu::Code sign = emu::Code{1} << (own_bits - 1);
+    if (is_signed && own_bits < bits)
+      for (emu::Code& code : out) code = (code ^ sign) - sign;  // the sign in all bits above it
+  };
+  produce<emu::Code>(integers.count(), codes, [&](std::span<const emu::Code> part) { to.write(stored(part, bits)); });
+}
+
 void write_npy_codes(const std::string& path, const std::vector<std::uint64_t>& shape, emu::Format format,
                      const Producer<emu::Code>& codes) {
   to_file(path, [&](const Destination& to) { put_npy_codes(to, shape, format, codes); });

@@ -40,6 +40,9 @@ void put_npy(const Destination& to, const std::vector<std::uint64_t>& shape, con
 void put_npy_codes(const Destination& to, const std::vector<std::uint64_t>& shape, emu::Format format,
                    const Producer<emu::Code>& codes);
 ///@}
+/// .npy of integers or truth values, in their own dtype; those of fewer than 8 bits take 8. @pre `integers.is_integer()`
+/// @throws ulpscope::Error
+void put_npy_integers(const Destination& to, const Tensor& integers);
 
 /// Bits of the least of 1, 2, 4, 8 bytes that hold a code.
 int whole_bytes(emu::Format format);

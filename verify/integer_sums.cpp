@@ -15,7 +15,7 @@
 namespace ulpscope::verify {
 namespace {
 
-constexpr double least = -0x1p31, greatest = 0x1p31 - 1;
+constexpr double least_int32 = -0x1p31, greatest_int32 = 0x1p31 - 1;
 /// Operands up to this magnitude, products up to 2^32.
 constexpr double most_operand = 0x1p16;
 constexpr double most_exact = 0x1p53;
@@ -68,14 +68,14 @@ IntegerSums::IntegerSums(const products::Product& product, IntegerOverflow overf
     of_products_.push_back(expect_matmul(bare, {}));
   }
   if (!product.c) return;
-  const std::vector<double> c = integers_of(*product.c, least, greatest);
+  const std::vector<double> c = integers_of(*product.c, least_int32, greatest_int32);
   for (const std::size_t i : products::broadcast_indices("C " + product.c->label, product.c->shape, shape.d))
     c_.push_back(c[i]);
 }
 
 double IntegerSums::in_range(double sum) const {
-  if (overflow_ == IntegerOverflow::saturate) return std::clamp(sum, least, greatest);
-  return sum - 0x1p32 * std::floor((sum - least) * 0x1p-32);
+  if (overflow_ == IntegerOverflow::saturate) return std::clamp(sum, least_int32, greatest_int32);
+  return sum - 0x1p32 * std::floor((sum - least_int32) * 0x1p-32);
 }
 
 void IntegerSums::sums(std::size_t stretch, std::uint64_t first, std::span<IntegerSum> sums) const {
@@ -90,8 +90,8 @@ void IntegerSums::sums(std::size_t stretch, std::uint64_t first, std::span<Integ
     to.magnitude = magnitude;
     if (overflow_ == IntegerOverflow::wrap) continue;
     // A sum that has been at an end ends where the terms of the other sign take it at most.
-    if (positive > greatest) to.low = std::min(to.low, std::max(least, greatest - negative));
-    if (-negative < least) to.high = std::max(to.high, std::min(greatest, least + positive));
+    if (positive > greatest_int32) to.low = std::min(to.low, std::max(least_int32, greatest_int32 - negative));
+    if (-negative < least_int32) to.high = std::max(to.high, std::min(greatest_int32, least_int32 + positive));
   }
 }
 

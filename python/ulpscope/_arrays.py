@@ -50,6 +50,15 @@ def array_of(x, keep_whole=False):
     return numbers if np.all(numbers.astype(object) == array.astype(object)) else array  # Python compares exactly
 
 
+def in_float32(array):
+    """An array of float64 as one of float32 where that has all of its numbers; any other as it is."""
+    if array.dtype != np.float64:
+        return array
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = array.astype(np.float32)
+    return narrow if np.array_equal(narrow, array, equal_nan=True) else array
+
+
 def _is_torch(x):
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from . import _core
-from ._arrays import BUFFERS, are_numbers, array_of, hold, said
+from ._arrays import BUFFERS, are_numbers, array_of, hold, in_float32, said
 from ._progress import shown
 from ._table import Table, escaped, figures, framed
 
@@ -81,8 +81,11 @@ def given_array(field, value, has_name=False):
     """Plain numbers and lists of them as the array that a field of tensors is given; any other value as it is. `has_name`: it is one
     of a dictionary."""
     is_one = isinstance(value, (bool, int, float)) and (has_name or not field["list"])
-    keep_whole = field["name"] in _WHOLE or field["value"] == "NAME=FILE"  # formulas have whole numbers, too
-    return array_of(value, keep_whole) if takes_array(field) and (is_one or are_numbers(value)) else value
+    if not takes_array(field) or not (is_one or are_numbers(value)):
+        return value
+    of_formula = field["value"] == "NAME=FILE"  # which has whole numbers, too
+    array = array_of(value, field["name"] in _WHOLE or of_formula)
+    return in_float32(array) if of_formula else array
 
 
 def by_name(values, what):

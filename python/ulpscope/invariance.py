@@ -6,7 +6,7 @@ from that one on. Returns a Result: its table has a row for each pair of outputs
 is wrong."""
 from . import _core
 from ._requests import documented, operands_of, study
-from .verify import inputs_of
+from .verify import formula_options, inputs_of
 
 
 def _operation(kind):
@@ -14,6 +14,8 @@ def _operation(kind):
     inputs = inputs_of(name)
 
     def compare(outputs, *operands, **options) -> "Any":
+        if name == "expr":
+            options = formula_options(options, kind)
         given = operands_of(f"invariance.{name}", "outputs", inputs, operands, options)
         if not isinstance(outputs, dict):
             raise TypeError(f"invariance.{name}: outputs are a dictionary, such as {{'batch': d, 'alone': (d0, 0)}}")

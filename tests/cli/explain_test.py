@@ -4,6 +4,7 @@
 commands that reproduce, error lines. usage: explain_test.py PROGRAM"""
 import csv
 import io
+import math
 import os
 import pathlib
 import re
@@ -117,6 +118,16 @@ class Explain(unittest.TestCase):
         self.assertIn("nothing to explain: it has no elements", err)
         code, _, err = run("explain", "expr", "2 * x", "--input", "x=x.npy", "--output", "x.npy", "--points", "fp64", cwd=self.path)
         self.assertEqual((code, "--points fp64: give formats of at most float32" in err), (2, True), err)
+
+    def test_nothing_but_nan_explains_nothing(self):
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n"
+        for name, values in (("nan", (math.nan, math.nan)), ("some", (math.nan, 3.0)), ("x", (-1.0, -9.0)), ("y", (-1.0, 9.0))):
+            (self.path / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<2f", *values))
+        for x, output, code, said in (("x", "nan", 3, "nothing to explain: every element is NaN, which shows no rounding"),
+                                      ("y", "some", 0, "it rounds where the formula does"),
+                                      ("y", "nan", 1, "no roundings of intermediate results explain it")):
+            done, _, err = run("explain", "expr", "sqrt(x)", "--input", f"x={x}.npy", "--output", f"{output}.npy", cwd=self.path)
+            self.assertEqual((done, said in err), (code, True), err)
 
     def test_the_same_bytes_for_any_thread_count(self):
         self.compute("--engine", "sm_80", "--in", "bf16", "--split-k", "4")

@@ -358,6 +358,49 @@ class Command(unittest.TestCase):
         self.assertTrue(us.verify.expr(right, formula, x=x, out="float32").passed)
         self.assertEqual(us.verify.expr(right + np.int8(1), formula, x=x, out="float32").outcome, "fail")
 
+    def test_integers_are_their_numbers_whatever_in_says(self):
+        logits = draw(4, 1000, scale=4).astype(ml_dtypes.bfloat16).astype(F)
+
+        def losses(labels):
+            shifted = logits.astype(float) - logits.max(-1, keepdims=True)
+            return (np.log(np.exp(shifted).sum(-1)) - shifted[np.arange(4), labels]).astype(F)
+
+        labels, near = [300, 895, 590, 7], [300, 896, 592, 7]  # as bfloat16 has them
+        for given in (np.array(labels), np.array(labels, np.uint16), np.array(labels, F), labels):
+            passed = {str(one): us.verify.expr(losses(one), "cross_entropy", logits=logits, labels=given, in_="bf16").passed for one in (labels, near)}
+            self.assertEqual(passed, {str(labels): True, str(near): False}, type(given))
+        audited = us.testing.audit_expr(lambda reference, output: (reference == output).all(), "cross_entropy", logits=logits,
+                                        labels=np.array(labels), in_="bf16", out="fp32")
+        self.assertTrue(audited.passed, audited.text)
+        mask, x = np.array([True, False]), np.array([3.0, 5.0], F)
+        self.assertTrue(us.verify.expr(np.array([3, 0], F), "where(m, x, 0)", m=mask, x=x, in_="e4m3").passed)
+        self.assertTrue(us.verify.expr(np.array([127, 5], F) * x, "a * x", a=np.array([127, 5], np.int8), x=x, in_="e4m3").passed)
+        self.assertFalse(us.verify.expr(np.array([128, 5], F) * x, "a * x", a=np.array([127, 5], np.int8), x=x, in_="e4m3").passed)
+
+    def test_an_embedding_lookup_is_judged(self):
+        table, tokens = draw(1000, 8), np.random.default_rng(1).integers(0, 1000, (5, 7))
+        for tokens, formula in ((tokens, "gather(e, i, axis=0)"), (tokens, "take(e, i, axis=0)"), (tokens[0], "take(e, i, axis=0)"),
+                                (np.resize(tokens, (5, 8)), "take(e, i, axis=0)")):  # 8 columns as the table has
+            right, wrong = np.take(table, tokens, axis=0), np.take(table, tokens, axis=0)
+            wrong.reshape(-1, 8)[3] = table[tokens.ravel()[3] - 1]
+            self.assertTrue(us.verify.expr(right, formula, e=table, i=tokens).passed)
+            self.assertEqual(us.verify.expr(wrong, formula, e=table, i=tokens).outcome, "fail")
+        with self.assertRaisesRegex(us.Error, "gather takes elements 0 to 999; element 1 of the indices is 1000"):
+            us.verify.expr(table[:2], "take(e, i, axis=0)", e=table, i=[5, 1000])
+        x = draw(3, 4, 5)
+        for axes in ((0, 1), (0, 2), (2, 0), (-1, -2, 0)):
+            for name in ("sum", "max", "min", "mean"):
+                for keeps in (False, True):
+                    right = getattr(np, name)(x.astype(float), axis=axes, keepdims=keeps).astype(F)
+                    self.assertTrue(us.verify.expr(right, f"{name}(x, axis={axes}, keepdims={keeps})", x=x).passed)
+
+    def test_lists_of_floats_are_float32_where_they_can_be(self):
+        self.assertTrue(us.verify.expr(np.array([1, -5], F), "x * 2", x=[0.5, -2.5]).passed)
+        for x in ([0.5, 0.1], np.array([0.5, 2.5])):
+            with self.assertRaisesRegex(us.Error, "^x: inputs of float64 are not judged: exact values are found in float64, for kernels that read "
+                                                  "float32 at most; in_='fp32' rounds them to it$"):
+                us.verify.expr(np.array([1, 5], F), "x * 2", x=x)
+
     def test_bad_input_is_one_line_and_exit_2(self):
         with tempfile.TemporaryDirectory() as folder:
             np.save(f"{folder}/x.npy", draw(4, 32))

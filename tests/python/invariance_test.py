@@ -71,6 +71,16 @@ class Invariance(unittest.TestCase):
         self.assertEqual([str(cell) for cell in result.tables[0].rows[0]][:6], [row[key] for key in list(row)[:6]])
         self.assertEqual(result.tables[0]["cause"][0], row["cause"])
 
+    def test_keywords_name_the_tensors_and_numbers_of_a_formula(self):
+        x = np.arange(12, dtype=np.float32).reshape(3, 4)
+        outputs = {"a": 2 * x, "b": ((2 * x)[1:2], 1)}
+        for result in (us.invariance.expr(outputs, "x * two", x=x, two=2), us.invariance.expr(outputs, "x * two", input={"x": x}, let={"two": 2})):
+            self.assertEqual((result.outcome, result.tables[0]["rows"], result.tables[0]["elements_moved"]), ("pass", [1], [0]))
+        outputs["b"] = ((2 * x)[:1], 1)
+        self.assertEqual(us.invariance.expr(outputs, "x * 2", x=x).outcome, "fail")
+        with self.assertRaisesRegex(TypeError, "^invariance expr: x is given twice$"):
+            us.invariance.expr(outputs, "x * 2", x=x, input={"x": x})
+
     def test_numpy_adds_pairwise(self):
         sums = self.x.sum(axis=1)
         one = np.array([row.sum() for row in self.x])  # each alone

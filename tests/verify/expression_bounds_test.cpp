@@ -159,6 +159,45 @@ TEST_CASE("beside a pole or the edge of a domain a kernel may be on the other si
   CHECK(passes("e4m3(x * y + 1e-9)", e, {448}));
 }
 
+TEST_CASE("a sign is certain where its argument's is", "[verify][expressions]") {
+  const auto is = [](const std::string& formula, const std::vector<float>& x, const std::vector<float>& output) {
+    return passes(formula, {{"x", x}}, output);
+  };
+  const std::vector<float> x{-3, -0.0F, 0, 1e-45F, infinity, not_a_number};
+  CHECK(is("sign(x)", x, {-1, 0, 0, 1, 1, not_a_number}));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    for (const float wrong : {-1.0F, 0.0F, 1.0F, not_a_number}) {
+      std::vector<float> output{-1, 0, 0, 1, 1, not_a_number};
+      if (output[i] == wrong || (std::isnan(output[i]) && std::isnan(wrong))) continue;
+      output[i] = wrong;
+      CAPTURE(i, wrong);
+      CHECK_FALSE(is("sign(x)", x, output));
+    }
+  // Libraries have either zero of -0.
+  CHECK(is("1 / sign(x)", {-0.0F}, {infinity}));
+  CHECK(is("1 / sign(x)", {-0.0F}, {-infinity}));
+  // 0.1 + 0.2 - 0.3 is 0 in some float32 kernels, more than 0 in others, and not a half.
+  for (const float sign : {-1.0F, 0.0F, 1.0F}) CHECK(is("sign(sum(x))", {0.1F, 0.2F, -0.3F}, {sign}));
+  CHECK_FALSE(is("sign(sum(x))", {0.1F, 0.2F, -0.3F}, {2.5F}));
+  CHECK_FALSE(is("sign(sum(x))", {0.1F, 0.2F, 0.3F}, {0}));
+}
+
+TEST_CASE("a negative power is a quotient by products", "[verify][expressions]") {
+  const auto is = [](const std::string& formula, float x, float output) { return passes(formula, {{"x", {x}}}, {output}); };
+  CHECK(is("x ** -2", 3, 0.11111111F));
+  CHECK_FALSE(is("x ** -2", 3, 0.11111111F * 1.000001F));
+  CHECK(is("x ** -3", -2, -0.125F));
+  CHECK_FALSE(is("x ** -3", -2, 0.125F));
+  CHECK(is("x ** -2", -0.0F, infinity));
+  CHECK(is("x ** -3", -0.0F, -infinity));
+  CHECK_FALSE(is("x ** -2", 0, 0));
+  CHECK(is("x ** -2", 1e20F, 0));       // x x is infinite
+  CHECK(is("x ** -2", 1e20F, 1e-40F));  // with subnormal numbers
+  CHECK(is("x ** -2", infinity, 0));
+  CHECK(is("x ** -2", not_a_number, not_a_number));
+  CHECK(is("x ** -16", 2, 0x1p-16F));
+}
+
 TEST_CASE("what is infinite or NaN of exact arguments is certain", "[verify][expressions]") {
   // Of x = 0, y = -1, z = infinity and the outputs 0, 1, infinity, -infinity, NaN: which are right.
   const auto check = [](const std::string& formula, const char* right) {

@@ -99,6 +99,10 @@ TEST_CASE("a formula's value is what its words say") {
   CHECK(with_all("concat(x, x[:1], axis=0)") == List{1, 2, 3, 4, 5, 6, 1, 2, 3});
   CHECK(with_all("reshape(x, 3, -1)") == List{1, 2, 3, 4, 5, 6});
   CHECK(with_all("gather(x, i)") == List{3, 4});
+  CHECK(with_all("take(x, i)") == List{3, 1, 6, 4});
+  CHECK(with_all("sum(x, axis=(1, 0))") == List{21});
+  CHECK(with_all("sign(x - 2)") == List{-1, 0, 1, 1, 1, 1});
+  CHECK(with_all("x ** 1 + 4 * (x / x) ** -2") == List{5, 6, 7, 8, 9, 10});
   CHECK(with_all("positions(x, axis=0) * 10 + positions(x)") == List{0, 1, 2, 10, 11, 12});
   CHECK(with_all("y = x + 1; z = y * y; z - y") == List{2, 6, 12, 20, 30, 42});
   CHECK(with_all("e2m1(x)") == List{1, 2, 3, 4, 4, 6});
@@ -183,7 +187,7 @@ TEST_CASE("a malformed formula is refused with its column") {
   answer("einsum(x, x)", "the labels come first, in quotes");
   answer("reshape(x, 4, -1)", "reshape: 2x3 has other elements than 4x0");
   answer("x ** 0.3", "a whole number stands here");
-  answer("x ** 20", "an exponent is a whole number from 2 to 16, -1, 0.5 or -0.5");
+  answer("x ** 20", "an exponent is a whole number from -16 to 16 but 0, 0.5 or -0.5");
   answer("gather(x, v)", "gather: indices of 3 do not fit 2x3");
   answer("y = x; y", "is not in the formula");
   answer("exp = x; exp", "'exp' is the name of a function");
@@ -208,6 +212,8 @@ TEST_CASE("a formula that is written as text again is read as the same") {
   CHECK(again("(fp16: x) + e4m3(v,rounding='upward')[1:, ..., ::2]") ==
         "(fp16: x) + e4m3(v, rounding=\"upward\")[1:, ..., ::2]");
   CHECK(again("f('\"')") == "f('\"')");
+  CHECK(again("sum(x,axis=(0,)) + max(v, axis=((0), -1,)) + sum(x, axis=((0)))") ==
+        "sum(x, axis=(0,)) + max(v, axis=(0, -1)) + sum(x, axis=0)");
   CHECK(again("a = x; bf16: a # b") == "a = x; bf16: a");
 }
 
@@ -274,6 +280,7 @@ class Kernel {
       case Op::divide: return off_by(x / y);
       case Op::negate: return -x;
       case Op::absolute: return std::fabs(x);
+      case Op::sign: return x > 0 ? 1.0F : x < 0 ? -1.0F : x;
       case Op::maximum: return std::isnan(x) || std::isnan(y) ? std::nanf("") : std::max(x, y);
       case Op::minimum: return std::isnan(x) || std::isnan(y) ? std::nanf("") : std::min(x, y);
       case Op::function: {
@@ -332,17 +339,18 @@ class Drawn {
       }
       case 1: {
         const std::string f =
-            one_of({"exp",  "tanh",  "sigmoid", "silu", "gelu",   "gelu_tanh", "erf",  "softplus", "relu",  "sin",
-                    "atan", "expm1", "abs",     "cos",  "square", "sinh",      "cosh", "exp2",     "asinh", "erfc"});
+            one_of({"exp",   "tanh", "sigmoid", "silu",   "gelu", "gelu_tanh", "erf",  "softplus", "relu", "sin", "atan",
+                    "expm1", "abs",  "cos",     "square", "sinh", "cosh",      "exp2", "asinh",    "erfc", "sign"});
         return f + "(" + a + ")";
       }
       case 2: {
         const std::string f = one_of({"sqrt", "log", "rsqrt", "log1p", "log2", "cbrt", "rcp"});
-        return f + "(abs(" + a + ") + 0.5)";
+        const std::string power = one_of({"", "", "", " ** -2", " ** -3"});
+        return f + "((abs(" + a + ") + 0.5)" + power + ")";
       }
       case 3: {
         const std::string f = one_of({"sum", "mean", "max", "min"});
-        const std::string axis = one_of({"", ", axis=-1, keepdims=true", ", axis=0, keepdims=true"});
+        const std::string axis = one_of({"", ", axis=-1, keepdims=true", ", axis=0, keepdims=true", ", axis=(1, 0)"});
         return f + "(x * 0 + " + a + axis + ")";
       }
       case 4: {

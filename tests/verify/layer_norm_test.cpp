@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tensors/tensor.hpp"
@@ -302,6 +305,10 @@ TEST_CASE("layer norm without anything to divide by is NaN, and bad shapes are r
   CHECK(undefined(Norm::layer, 1e-5) == std::vector{false, false, true, true});
   CHECK_THROWS(verify::expect_layer_norm({.x = values({4, 3}, x), .weight = values({2}, {1, 1}), .last = {emu::float32}}));
   CHECK_THROWS(verify::expect_layer_norm({.x = values({4, 3}, x), .last = {emu::float64}}));
+  for (const auto& [norm, name] :
+       {std::pair(Norm::layer, "layer norm needs rows"), std::pair(Norm::rms, "RMS norm needs rows")})
+    CHECK_THROWS_WITH(verify::expect_layer_norm({.x = values({5, 0}, {}), .norm = norm, .last = {emu::float32}}),
+                      std::string(name) + " of at least one element, not 5x0");
 }
 
 TEST_CASE("norms whose squares overflow pass zeros, and say so", "[verify][layer_norm]") {

@@ -3,6 +3,9 @@
 #include "verify/audit/operation_source.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "products/operand.hpp"
+#include "tensors/elements.hpp"
 #include "tensors/synthetic.hpp"
 #include "verify/exact_output.hpp"
 
@@ -176,7 +180,22 @@ std::vector<double> elements_of(const CheckInput& input) {
   return input.tensor.is_integer() ? numbers_of(input) : values_in(input.tensor);
 }
 
+namespace {
+
+/// Whether all are integers of 53 bits.
+bool are_whole(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double x) { return std::fabs(x) < 0x1p53 && std::trunc(x) == x; });
+}
+
+tensors::Tensor integers_like(const tensors::Tensor& tensor, const std::vector<double>& values) {
+  const auto integers = std::make_shared<const std::vector<std::int64_t>>(values.begin(), values.end());
+  return tensors::over_integers(tensor.label, tensor.shape, tensor.dtype.name, *integers, integers);
+}
+
+}  // namespace
+
 tensors::Tensor tensor_like(const CheckInput& input, const std::vector<double>& values) {
+  if (input.tensor.is_integer() && are_whole(values)) return integers_like(input.tensor, values);
   const emu::Format format = input.tensor.dtype.format.value_or(input.format.value_or(emu::float32));
   const auto& [label, shape] = std::tie(input.tensor.label, input.tensor.shape);
   tensors::Tensor tensor = emu::fits_float(format)

@@ -73,6 +73,7 @@ class Digits {
       case Op::divide: return x / operand(n, 1, index);
       case Op::negate: return -x;
       case Op::absolute: return abs(x);
+      case Op::sign: return isnan(x) ? x : Real(x > 0 ? 1 : x < 0 ? -1 : 0);
       case Op::maximum: return extreme(x, operand(n, 1, index), true);
       case Op::minimum: return extreme(x, operand(n, 1, index), false);
       case Op::function: return function(*n.function, x);

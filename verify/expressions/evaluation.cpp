@@ -313,14 +313,13 @@ Evaluation::Source Evaluation::source_of(std::size_t node, std::uint64_t index) 
       return {};
     }
     case Op::gather: {
-      const double at = kept_[n.operands[1]]->at(index).value;
+      const bool one_each = n.shape == formula_.nodes[n.operands[1]].shape;
+      const std::uint64_t before = index / n.behind / n.picked, rest = index % n.behind;
+      const std::uint64_t which = one_each ? index : index / n.behind % n.picked;
+      const double at = kept_[n.operands[1]]->at(which).value;
       if (!(at >= 0 && at < static_cast<double>(n.along)) || at != std::floor(at))
         throw Error(
-            fmt::format("formula: gather takes elements 0 to {}; element {} of the indices is {}", n.along - 1, index, at));
-      // The index tensor has as many elements along the axis as it likes, or one and no such axis.
-      const bool one_each = n.shape.size() < formula_.nodes[n.operands[0]].shape.size();
-      const std::uint64_t own = one_each ? 1 : n.shape[n.index];
-      const std::uint64_t before = index / n.behind / own, rest = index % n.behind;
+            fmt::format("formula: gather takes elements 0 to {}; element {} of the indices is {}", n.along - 1, which, at));
       return {n.operands[0], (before * n.along + static_cast<std::uint64_t>(at)) * n.behind + rest};
     }
     default: return {n.operands[0], index};

@@ -40,7 +40,7 @@ constexpr std::array known_words{
     Word{"floor", 1, 1},     Word{"ceil", 1, 1},      Word{"trunc", 1, 1},    Word{"round", 1, 1},  Word{"gather", 2, 2},
     Word{"max", 1, 2},       Word{"maximum", 2, 2},   Word{"mean", 1, 1},     Word{"min", 1, 2},    Word{"minimum", 2, 2},
     Word{"positions", 1, 1}, Word{"reshape", 2, any}, Word{"square", 1, 1},   Word{"sum", 1, 1},    Word{"transpose", 1, any},
-    Word{"where", 3, 3},     Word{"extent", 1, 1}};
+    Word{"where", 3, 3},     Word{"extent", 1, 1},    Word{"sign", 1, 1},     Word{"take", 2, 2}};
 
 /// Whether every number of `some` is one of `format`.
 bool holds(emu::Format format, emu::Format some) {
@@ -131,10 +131,11 @@ emu::Format FormulaBuilder::format_of(std::size_t node) const {
     case Op::input:
     case Op::position: return emu::float32;
     case Op::rounded: return n.format;
+    case Op::sign:
     case Op::less:
     case Op::equal:
     case Op::both:
-    case Op::opposite: return arithmetic_.format;  // 0 and 1
+    case Op::opposite: return arithmetic_.format;  // 0 and 1, or -1
     case Op::gather:
     case Op::view:
     case Op::reshape: return format_of(n.operands.front());
@@ -153,6 +154,7 @@ std::size_t FormulaBuilder::build(const Syntax& s) {
     case Syntax::Kind::call: return call(s);
     case Syntax::Kind::index: return indexed(s);
     case Syntax::Kind::precision: return in_precision(s);
+    case Syntax::Kind::list:
     case Syntax::Kind::text: break;
   }
   throw formula_error(s.column, "a text stands only in einsum(\"...\", ...)");
@@ -264,12 +266,12 @@ std::size_t FormulaBuilder::power(const Syntax& s) {
   if (negative && size.kind == Syntax::Kind::number && size.word == "0.5") return root(base, "rsqrt");
   const std::int64_t n = whole(exponent);
   constexpr std::int64_t most = 16;
-  if (n == -1) return root(base, "rcp");
-  if (n < 2 || n > most)
-    throw formula_error(exponent.column, fmt::format("an exponent is a whole number from 2 to {}, -1, 0.5 or -0.5", most));
+  if (n == 0 || std::abs(n) > most)
+    throw formula_error(exponent.column,
+                        fmt::format("an exponent is a whole number from -{0} to {0} but 0, 0.5 or -0.5", most));
   std::size_t result = base;
-  for (std::int64_t i = 1; i < n; ++i) result = pointwise(Op::multiply, {result, base}, s.column);
-  return result;
+  for (std::int64_t i = 1; i < std::abs(n); ++i) result = pointwise(Op::multiply, {result, base}, s.column);
+  return n < 0 ? root(result, "rcp") : result;
 }
 
 std::size_t FormulaBuilder::root(std::size_t x, std::string_view name) {
@@ -301,7 +303,7 @@ std::size_t FormulaBuilder::named_operation(const Syntax& s) {
   if (word == "max" || word == "min") return extreme(s, word == "max");
   if (word == "cumsum") return running(s);
   if (word == "einsum") return contraction(s);
-  if (word == "gather") return gather(s);
+  if (word == "gather" || word == "take") return gather(s);
   if (word == "concat") return join(s);
   if (word == "reshape") return reshape(s);
   if (word == "transpose") return transpose(s);
@@ -310,6 +312,7 @@ std::size_t FormulaBuilder::named_operation(const Syntax& s) {
   expect_named(s, {});
   const Operands x = build_all(s);
   if (word == "abs") return pointwise(Op::absolute, x, s.column);
+  if (word == "sign") return pointwise(Op::sign, x, s.column);
   if (word == "square") return pointwise(Op::multiply, {x[0], x[0]}, s.column);
   if (word == "maximum") return pointwise(Op::maximum, x, s.column);
   if (word == "minimum") return pointwise(Op::minimum, x, s.column);

@@ -31,6 +31,7 @@ enum class Op : std::uint8_t {
   divide,    ///< a / b
   negate,    ///< -a
   absolute,  ///< |a|
+  sign,      ///< -1, 0 or 1 by the sign of a; NaN of NaN
   maximum,   ///< the greater of two; NaN where one is
   minimum,   ///< the lesser of two; NaN where one is
   function,  ///< one of verify/operations/elementwise_functions.hpp
@@ -97,6 +98,7 @@ struct Node {
   std::optional<ScanOrder> order = {};              ///< running: the order of its additions; none: any
   View view = {};                                   ///< view: of what
   Contraction contraction = {};                     ///< contract: of what
+  std::uint64_t picked = 1;                         ///< gather: elements of its value along the axis
 
   /// Whether each of its elements is made of one element of each operand, which may be broadcast.
   bool is_pointwise() const noexcept;

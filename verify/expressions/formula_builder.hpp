@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes nodes of syntax: names, shapes by NumPy's rules of broadcasting, constants of indices. Its parts: operators and
-// functions (formula.cpp), what changes shapes (formula_shapes.cpp), einsum (formula_products.cpp).
+// functions (formula.cpp), what goes along axes (formula_axes.cpp), what changes shapes (formula_shapes.cpp), einsum
+// (formula_products.cpp).
 #pragma once
 
 #include <cstddef>
@@ -51,7 +52,7 @@ class FormulaBuilder {
   Operands build_all(const Syntax& s);
   std::size_t pointwise(Op op, const Operands& operands, std::size_t column);
   static Extents broadcast(const Extents& x, const Extents& y, std::size_t column);
-  /// Small whole powers are products; 0.5 and -0.5 are roots.
+  /// Small whole powers are products, and negative ones reciprocals of these; 0.5 and -0.5 are roots.
   std::size_t power(const Syntax& s);
   std::size_t root(std::size_t x, std::string_view name);
   std::size_t cast(const Syntax& s, emu::Format format);
@@ -61,23 +62,32 @@ class FormulaBuilder {
   std::int64_t whole(const Syntax& s) const;
   /// `axis`, counted from the end where it is negative; the last one if it is not given.
   std::size_t axis_of(const Syntax& s, const Extents& extents) const;
+  static std::size_t axis_at(std::int64_t place, std::size_t column, const Extents& extents);
   /// Of an argument that is `true` or `false`.
   static bool truth_of(const Syntax& s);
   static void expect_named(const Syntax& s, const std::vector<std::string_view>& known);
   static void expect_operands(const Syntax& s, std::size_t least, std::size_t most);
   static bool has(const Syntax& s, std::string_view key);
   std::size_t reduction(const Syntax& s, Op op);
-  static void split(Node& node, const Extents& from, std::size_t axis);
+  /// What `axis` lists, ascending; the last axis if it is not given.
+  std::vector<std::size_t> axes_of(const Syntax& s, const Extents& extents) const;
+  /// The same elements with these axes behind the others.
+  std::size_t with_last(std::size_t x, const std::vector<std::size_t>& axes);
+  /// Elements before, in and behind so many axes from this one on.
+  static void split(Node& node, const Extents& from, std::size_t axis, std::size_t axes = 1);
   std::size_t running(const Syntax& s);
   static ScanOrder scan_order(const Syntax& s);
   std::size_t positions(const Syntax& s);
-  /// The element at an index along an axis, for each index.
+  /// The element at an index along an axis, for each index: of `gather` by indices of its own for each line along the axis
+  /// where their extents are such, of `take` and of `gather` by more of them all along it.
   std::size_t gather(const Syntax& s);
   Error index_error(const Syntax& s, const Operands& x) const;
   std::size_t join(const Syntax& s);
   std::size_t reshape(const Syntax& s);
   static std::vector<std::int64_t> steps_of(const Extents& extents);
   std::size_t transpose(const Syntax& s);
+  /// The axes of x in this order.
+  std::size_t transposed(std::size_t x, const std::vector<std::size_t>& order);
   /// As NumPy's basic slices.
   std::size_t indexed(const Syntax& s);
   void take(Node& node, const SyntaxRange& range, std::int64_t extent, std::int64_t stride, std::size_t column) const;

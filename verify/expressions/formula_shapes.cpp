@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changes shapes: broadcasting, sums along axes, slices, transposes, gathers.
+// What changes shapes: broadcasting, slices, transposes.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
-#include "emu/bulk.hpp"
-#include "emu/names.hpp"
 #include "verify/expressions/formula_builder.hpp"
 #include "verify/operations/rows.hpp"
 
@@ -54,114 +48,6 @@ std::int64_t FormulaBuilder::whole(const Syntax& s) const {
     if (value && std::abs(*value) <= most) return *value;
   }
   throw formula_error(s.column, "a whole number stands here, as 2, extent(x, axis=-1) or extent(x) / 2");
-}
-
-std::size_t FormulaBuilder::axis_of(const Syntax& s, const Extents& extents) const {
-  std::int64_t axis = -1;
-  for (const Syntax& value : s.named)
-    if (value.name == "axis") axis = whole(value);
-  const auto rank = static_cast<std::int64_t>(extents.size());
-  if (axis < -rank || axis >= rank)
-    throw formula_error(s.column, fmt::format("axis {} of {}, which has {} dimensions", axis, words_of_shape(extents), rank));
-  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-}
-
-bool FormulaBuilder::truth_of(const Syntax& s) {
-  const bool yes = s.word == "true" || s.word == "True" || s.word == "1";
-  if (!yes && s.word != "false" && s.word != "False" && s.word != "0")
-    throw formula_error(s.column, s.name + " is true or false");
-  return yes;
-}
-
-std::size_t FormulaBuilder::reduction(const Syntax& s, Op op) {
-  expect_named(s, {"axis", "keepdims"});
-  const std::size_t x = build(s.operands.front());
-  const Extents& from = shape(x);
-  bool keeps = false;
-  for (const Syntax& value : s.named)
-    if (value.name == "keepdims") keeps = truth_of(value);
-  Node node{.op = op, .shape = {}, .operands = {x}};
-  if (has(s, "axis")) {
-    const std::size_t axis = axis_of(s, from);
-    split(node, from, axis);
-    node.shape = from;
-    keeps ? node.shape[axis] = 1 : (node.shape.erase(node.shape.begin() + static_cast<std::ptrdiff_t>(axis)), 1);
-  } else {
-    node.along = element_count(from);
-    if (keeps) node.shape.assign(from.size(), 1);
-  }
-  if (node.along == 0 && op != Op::sum) throw formula_error(s.column, s.word + " of no elements");
-  return add(std::move(node));
-}
-
-void FormulaBuilder::split(Node& node, const Extents& from, std::size_t axis) {
-  node.along = from[axis];
-  for (std::size_t i = 0; i < axis; ++i) node.before *= from[i];
-  for (std::size_t i = axis + 1; i < from.size(); ++i) node.behind *= from[i];
-}
-
-std::size_t FormulaBuilder::running(const Syntax& s) {
-  expect_named(s, {"axis", "order", "sums"});
-  const std::size_t x = build(s.operands.front());
-  Node node{.op = Op::running, .shape = shape(x), .operands = {x}, .format = arithmetic_.format};
-  split(node, shape(x), axis_of(s, shape(x)));
-  for (const Syntax& value : s.named) {
-    if (value.name == "order") node.order = scan_order(value);
-    if (value.name != "sums") continue;
-    const auto format = emu::parse_format(value.word);
-    if (!format) throw formula_error(value.column, "'" + value.word + "' is no format; ulpscope formats lists them");
-    if (!has(s, "order")) throw formula_error(value.column, "sums: say in which order they are made, as order=\"in_turn\"");
-    node.format = *format;
-  }
-  if (node.order && !emu::fits_float(node.format))
-    throw formula_error(s.column, "sums in an order are rounded to formats of at most float32");
-  return add(std::move(node));
-}
-
-ScanOrder FormulaBuilder::scan_order(const Syntax& s) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 20;
-  constexpr std::string_view name = "sklansky:";
-  if (s.word == "in_turn") return {};
-  std::uint64_t block = 0;
-  if (s.word.starts_with(name)) {
-    const std::string_view digits = std::string_view(s.word).substr(name.size());
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), block);
-    if (error != std::errc{} || end != digits.data() + digits.size()) block = 0;
-  }
-  if (block < 2 || block > most || !std::has_single_bit(block))
-    throw formula_error(s.column, "an order is \"in_turn\" or \"sklansky:64\", with a power of two");
-  return {block};
-}
-
-std::size_t FormulaBuilder::positions(const Syntax& s) {
-  expect_named(s, {"axis"});
-  const std::size_t x = build(s.operands.front()), axis = axis_of(s, shape(x));
-  Extents extents(shape(x).size(), 1);
-  extents[axis] = shape(x)[axis];
-  return add({.op = Op::position, .shape = std::move(extents), .index = axis});
-}
-
-std::size_t FormulaBuilder::gather(const Syntax& s) {
-  expect_named(s, {"axis"});
-  const Operands x = build_all(s);
-  const std::size_t axis = axis_of(s, shape(x[0]));
-  Extents others = shape(x[0]);
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
-  Extents indices = shape(x[1]);
-  const bool one_each = indices == others;  // else as many along the axis as there are indices
-  if (!one_each) {
-    if (indices.size() != shape(x[0]).size()) throw index_error(s, x);
-    indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(axis));
-    if (indices != others) throw index_error(s, x);
-  }
-  Node node{.op = Op::gather, .shape = shape(x[1]), .operands = x, .index = axis};
-  split(node, shape(x[0]), axis);
-  return add(std::move(node));
-}
-
-Error FormulaBuilder::index_error(const Syntax& s, const Operands& x) const {
-  return formula_error(s.column, "gather: indices of " + words_of_shape(shape(x[1])) + " do not fit " +
-                                     words_of_shape(shape(x[0])) + ": they have its extents but along the axis");
 }
 
 std::size_t FormulaBuilder::join(const Syntax& s) {
@@ -223,6 +109,10 @@ std::size_t FormulaBuilder::transpose(const Syntax& s) {
   if (order.empty())
     for (std::size_t i = rank; i-- > 0;) order.push_back(i);
   if (order.size() != rank) throw formula_error(s.column, "transpose: the axes, each once");
+  return transposed(x, order);
+}
+
+std::size_t FormulaBuilder::transposed(std::size_t x, const std::vector<std::size_t>& order) {
   Node node{.op = Op::view, .shape = {}, .operands = {x}};
   const auto steps = steps_of(shape(x));
   for (const std::size_t axis : order) {

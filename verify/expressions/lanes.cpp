@@ -303,6 +303,13 @@ Approximate risen(const Measures& m, const Approximate& x, double most, Rising r
   return made(m, y, radius, of.error, of.overflow);
 }
 
+/// -1, 0 or 1. What is 0 has either sign: of -0 libraries have both.
+Approximate sign_of(const Measures& m, const Approximate& x) {
+  Approximate y = risen(m, x, 1, [](double value) { return value > 0 ? 1.0 : value < 0 ? -1.0 : value == 0 ? 0.0 : value; });
+  y.overflow = y.overflow | where(y.value == 0, Overflow::other_zero);
+  return y;
+}
+
 double whole_part(WholePart part, double x) {
   switch (part) {
     case WholePart::nearest_even: return std::nearbyint(x);
@@ -375,6 +382,7 @@ void each_element(const Node& node, Operands from, Range some, Lanes& out) {
       return each(from, some, out, [](const_ref x) {
         return Approximate{std::fabs(x.value), x.radius, x.error, overflow_of_size(x.overflow)};
       });
+    case Op::sign: return each(from, some, out, [&](const_ref x) { return sign_of(m, x); });
     case Op::maximum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, 1); });
     case Op::minimum: return each_pair(from, some, out, [&](const_ref x, const_ref y) { return extreme(m, x, y, -1); });
     case Op::function: {

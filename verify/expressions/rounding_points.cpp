@@ -30,10 +30,11 @@ bool is_cast(const Syntax& s) { return s.kind == Syntax::Kind::call && emu::pars
 /// Whether a kernel may round the value of a part: results of arithmetic, no truth values, and nothing that only moves
 /// elements.
 bool is_computed(const Syntax& s) {
-  static const std::set<std::string> moved{"neg",       "abs",   "not",     "and",    "or",      "<",       "<=",
-                                           ">",         ">=",    "==",      "!=",     "where",   "max",     "min",
-                                           "concat",    "clip",  "reshape", "gather", "maximum", "minimum", "transpose",
-                                           "positions", "round", "floor",   "ceil",   "trunc",   "extent"};
+  static const std::set<std::string> moved{"neg",     "abs",     "not",       "and",       "or",      "<",
+                                           "<=",      ">",       ">=",        "==",        "!=",      "where",
+                                           "max",     "min",     "concat",    "clip",      "reshape", "gather",
+                                           "maximum", "minimum", "transpose", "positions", "round",   "floor",
+                                           "ceil",    "trunc",   "extent",    "sign",      "take"};
   return s.kind == Syntax::Kind::call && !is_cast(s) && moved.count(s.word) == 0;
 }
 
@@ -204,7 +205,9 @@ class PointSearch {
   }
 
   RoundingSearch run() {
-    RoundingSearch search{.count = outputs_.size(), .total = total_, .points = {}};
+    const auto nans = std::ranges::count_if(outputs_, [](double x) { return std::isnan(x); });
+    RoundingSearch search{
+        .count = outputs_.size(), .total = total_, .undefined = static_cast<std::uint64_t>(nans), .points = {}};
     const std::vector<std::size_t> none(places_.size(), 0);
     tried_[none] = measured(none);
     const bool few = combinations(Kinds::definitions) <= most_combinations;

@@ -39,10 +39,13 @@ struct RoundingPoints {
 struct RoundingSearch {
   std::uint64_t count = 0;             ///< elements that were compared, the first ones of the output
   std::uint64_t total = 0;             ///< elements of the output
+  std::uint64_t undefined = 0;         ///< of those compared, NaNs of the output
   std::vector<RoundingPoints> points;  ///< the formula as it was given, then the others, the likeliest first
 
   /// Whether the formula as it was given leaves no element beyond its bound.
   bool holds() const { return points.front().beyond == 0; }
+  /// Whether that says nothing: there is no element, or each is NaN, as of any roundings.
+  bool is_vacuous() const { return holds() && found() == nullptr && undefined == count; }
   /// The likeliest of the others, where it leaves none, more elements are its value and, where the formula as it was given
   /// leaves none either, these speak for it beyond chance; else null.
   const RoundingPoints* found() const;

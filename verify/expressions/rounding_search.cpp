@@ -72,7 +72,9 @@ const RoundingPoints* RoundingSearch::found() const {
 std::string sentence_of(const RoundingSearch& search) {
   const RoundingPoints& given = search.points.front();
   const RoundingPoints* const found = search.found();
-  if (search.count == 0) return "nothing to explain: it has no elements";
+  if (search.is_vacuous())
+    return "nothing to explain: " +
+           std::string(search.count == 0 ? "it has no elements" : "every element is NaN, which shows no rounding");
   const std::string part = search.count == search.total
                                ? ""
                                : fmt::format("; of its {} elements these are the first {}", search.total, search.count);

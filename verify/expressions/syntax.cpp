@@ -234,11 +234,18 @@ class Parser {
       default: break;
     }
     if (!tokens_.accept("(")) throw tokens_.unexpected("a value is missing");
-    const bool outer = std::exchange(allows_precision_, true);
+    const bool may_be_list = std::exchange(allows_list_, false), outer = std::exchange(allows_precision_, true);
     Syntax inner = expression();
+    if (may_be_list && tokens_.is(",")) inner = list(token.column, std::move(inner));
     allows_precision_ = outer;
     tokens_.expect(")");
     return inner;
+  }
+  Syntax list(std::size_t column, Syntax first) {
+    Syntax list{.kind = Syntax::Kind::list, .word = {}, .operands = {}, .column = column};
+    list.operands.push_back(std::move(first));
+    while (tokens_.accept(",") && !tokens_.is(")")) list.operands.push_back(expression());
+    return list;
   }
   Syntax word_of(Syntax::Kind kind) {
     const Token token = tokens_.take();
@@ -255,6 +262,7 @@ class Parser {
       if (argument.kind == Syntax::Kind::name && tokens_.accept("=")) {
         if (std::ranges::find(name.named, argument.word, &Syntax::name) != name.named.end())
           throw formula_error(argument.column, name.word + ": " + argument.word + " is given twice");
+        allows_list_ = tokens_.is("(");
         Syntax value = expression();
         value.name = argument.word;
         name.named.push_back(std::move(value));
@@ -322,6 +330,7 @@ class Parser {
   Tokens tokens_;
   std::size_t depth_ = 0, operations_ = 0;
   bool allows_precision_ = true;  ///< not between brackets behind a value, where a colon is a range's
+  bool allows_list_ = false;      ///< in the brackets that come next
 };
 
 }  // namespace

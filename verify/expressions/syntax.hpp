@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,7 @@ struct Syntax {
     name,       ///< of an input, a number or an earlier line
     call,       ///< of a function or an operator (`+`, `neg`, `where`, `bf16`), with operands and named arguments
     index,      ///< the operand at `ranges`
+    list,       ///< `(0, 1)`, whole numbers in `operands`: an argument that has a name
     precision,  ///< the operand, computed in the format `word`
   };
   Kind kind = Kind::number;              ///< what it is
@@ -50,6 +52,9 @@ using Lines = std::vector<std::pair<std::string, Syntax>>;
 Lines parse_formula(std::string_view text);
 /// A formula as text: what is read from it computes the same.
 std::string text_of(const Lines& lines);
+
+/// Names that stand alone where `gather` and `take` want indices.
+std::set<std::string> names_of_indices(const Lines& lines);
 
 /// What is wrong with a formula, at a place of it.
 Error formula_error(std::size_t column, const std::string& what);

@@ -51,6 +51,11 @@ std::string text_of(const Syntax& s) {
       for (const SyntaxRange& range : s.ranges) ranges += (ranges.empty() ? "" : ", ") + text_of(range);
       return text_within(s.operands.front(), 9) + "[" + ranges + "]";
     }
+    case Syntax::Kind::list: {
+      std::string all = text_of(s.operands.front()) + ",";
+      for (std::size_t i = 1; i < s.operands.size(); ++i) all += (i == 1 ? " " : ", ") + text_of(s.operands[i]);
+      return "(" + all + ")";
+    }
     case Syntax::Kind::call: break;
   }
   if (s.word == "neg" || s.word == "not") return (s.word == "neg" ? "-" : "not ") + text_within(s.operands.front(), own);

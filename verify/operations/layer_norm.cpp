@@ -280,7 +280,8 @@ void require_columns(const char* name, const std::optional<Values>& values, cons
 
 std::unique_ptr<Expectation> expect_layer_norm(LayerNorm operation) {
   if (operation.x.shape.empty() || operation.x.columns() == 0)
-    throw Error("layer norm needs rows of at least one element, not " + words_of_shape(operation.x.shape));
+    throw Error(fmt::format("{} norm needs rows of at least one element, not {}", operation.norm == Norm::rms ? "RMS" : "layer",
+                            words_of_shape(operation.x.shape)));
   require_columns("weight", operation.weight, operation.x);
   require_columns("bias", operation.bias, operation.x);
   if (!(operation.eps >= 0) || !std::isfinite(operation.eps)) throw Error("eps is a finite number of 0 or more");

@@ -67,12 +67,23 @@ void Making::list(const std::string& name, CheckInput input, const std::string& 
   check_.inputs.push_back(std::move(input));
 }
 
-Values Making::read(const std::string& name, const std::string& word, const std::string& prefix) {
-  const tensors::Tensor tensor = open(word);
-  const products::InputRounding rounding = products::input_rounding(
-      request_.in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(request_.in));
-  list(name, {{}, word, tensor, prefix, rounding.format}, emu::format_name(rounding.format));
-  return tensor.is_integer() && request_.in.empty() ? read_exactly(tensor) : read_values(tensor, rounding, request_.threads);
+Values Making::read(const std::string& name, CheckInput input, const std::string& in) {
+  const tensors::Tensor tensor = input.tensor;
+  const products::InputRounding rounding =
+      products::input_rounding(in.empty() ? tensor.dtype.format.value_or(emu::float32) : requests::parse_format(in));
+  input.format = rounding.format;
+  list(name, std::move(input), emu::format_name(rounding.format));
+  return tensor.is_integer() && in.empty() ? read_exactly(tensor) : read_values(tensor, rounding, request_.threads);
+}
+
+Values Making::read(const std::string& name, const std::string& word) {
+  return read(name, {{}, word, open(word)}, request_.in);
+}
+
+Values Making::read_named(const std::string& name, const std::string& word, bool keeps_numbers) {
+  CheckInput input{{}, word, open(word), name + "="};
+  const std::string in = keeps_numbers || input.tensor.is_integer() ? std::string() : request_.in;
+  return read(name, std::move(input), in);
 }
 
 std::optional<Values> Making::read_if_given(const std::string& name, const std::string& word) {

@@ -27,8 +27,11 @@ class Making {
   LastRounding last() const { return check_.last; }                ///< of the output
   const tensors::Tensor& output() const { return check_.output; }  ///< the kernel's
 
-  /// A tensor, rounded to --in or left in its own format. `prefix` stands before the word in its argument.
-  Values read(const std::string& name, const std::string& word, const std::string& prefix = {});
+  /// A tensor, rounded to --in or left in its own format.
+  Values read(const std::string& name, const std::string& word);
+  /// A tensor that is given as NAME=FILE: the same, but where it `keeps_numbers`, as integers and truth values always do, --in
+  /// does not round it.
+  Values read_named(const std::string& name, const std::string& word, bool keeps_numbers);
   /// The same; none where the word is empty.
   std::optional<Values> read_if_given(const std::string& name, const std::string& word);
   /// A tensor that no matrix unit reads: in its own format, or rounded to float32 where that is wider. None where the word is
@@ -51,6 +54,7 @@ class Making {
 
  private:
   tensors::Tensor open(const std::string& word) const;
+  Values read(const std::string& name, CheckInput input, const std::string& in);
   void list(const std::string& name, CheckInput input, const std::string& dtype);
 
   const OperationRequest& request_;

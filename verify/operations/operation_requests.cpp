@@ -3,6 +3,8 @@
 #include "verify/operations/operation_requests.hpp"
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "emu/bulk.hpp"
@@ -14,6 +16,7 @@
 #include "verify/expressions/expression.hpp"
 #include "verify/expressions/known_formulas.hpp"
 #include "verify/expressions/rounding_points.hpp"
+#include "verify/expressions/syntax.hpp"
 #include "verify/operations/elementwise.hpp"
 #include "verify/operations/layer_norm.hpp"
 #include "verify/operations/making.hpp"
@@ -131,9 +134,10 @@ Expression expression_of(const ExprRequest& request, Making& making) {
                         .arithmetic = request.arithmetic(),
                         .last = making.last(),
                         .threads = request.threads};
+  const std::set<std::string> indices = names_of_indices(parse_formula(expression.formula));
   for (const std::string& word : request.input) {
     const auto [name, file] = named("--input", word);
-    expression.inputs.emplace_back(name, making.read(name, file, name + "="));
+    expression.inputs.emplace_back(name, making.read_named(name, file, indices.contains(name)));
   }
   for (const std::string& word : request.let) {
     const auto [name, number] = named("--let", word);
@@ -158,7 +162,7 @@ studies::StudyResult run(const ExplainExprRequest& request, const studies::Progr
   std::vector<RoundingPoint> points;
   for (const std::string& word : request.points) points.push_back(parse_rounding_point(word));
   const RoundingSearch search = search_rounding_points(expression, making.output(), points);
-  const bool holds = search.holds() && search.found() == nullptr, is_vacuous = search.count == 0;
+  const bool holds = search.holds() && search.found() == nullptr, is_vacuous = search.is_vacuous();
   const std::string sentence = emu::visible(request.claim.output.output) + ": " + sentence_of(search);
   studies::StudyResult study;
   study.tables.push_back(table_of(search));

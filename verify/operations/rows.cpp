@@ -41,8 +41,10 @@ std::span<const float> Values::row(std::uint64_t index) const {
 
 Values read_values(const tensors::Tensor& tensor, const products::InputRounding& rounding, int threads) {
   if (!fits_float32(rounding.format))
-    throw Error(fmt::format("{}: inputs of {} are not judged; float32 is the widest: --in fp32 rounds them to it", tensor.label,
-                            emu::format_name(rounding.format)));
+    throw Error(fmt::format(
+        "{}: inputs of {} are not judged: exact values are found in float64, for kernels that read float32 at most; "
+        "--in fp32 rounds them to it",
+        tensor.label, emu::format_name(rounding.format)));
   products::RoundedElements counts;
   return {tensor.shape, products::rounded_elements<float>(tensor, rounding, counts, threads), rounding.format};
 }
