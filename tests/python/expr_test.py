@@ -398,7 +398,7 @@ class Command(unittest.TestCase):
         self.assertTrue(us.verify.expr(np.array([1, -5], F), "x * 2", x=[0.5, -2.5]).passed)
         for x in ([0.5, 0.1], np.array([0.5, 2.5])):
             with self.assertRaisesRegex(us.Error, "^x: inputs of float64 are not judged: exact values are found in float64, for kernels that read "
-                                                  "float32 at most; in_='fp32' rounds them to it$"):
+                                                  "float32 at most; in_=fp32 rounds them to it$"):
                 us.verify.expr(np.array([1, 5], F), "x * 2", x=x)
 
     def test_bad_input_is_one_line_and_exit_2(self):
