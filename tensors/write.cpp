@@ -177,6 +177,8 @@ int whole_bytes(emu::Format format) {
   return bits;
 }
 
+std::uint64_t stored_bytes(const NamedCodes& tensor) { return entry_of(tensor.name, tensor).bytes; }
+
 void put_npy(const Destination& to, const std::vector<std::uint64_t>& shape, const Producer<float>& values) {
   put_values("<f4", to, shape, values);
 }

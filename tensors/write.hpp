@@ -57,6 +57,8 @@ struct NamedCodes {
   /// U8 holds two codes of 4 bits, and `shape` counts what it names.
   std::string dtype = {};
 };
+/// Bytes of its elements in a .safetensors file. @throws ulpscope::Error where it has no place in one
+std::uint64_t stored_bytes(const NamedCodes& tensor);
 /// What a .safetensors file holds beside rounded tensors.
 struct Beside {
   /// As they are: tensors of dtypes that safetensors can name, and those of other .safetensors files whose dtype is not known.

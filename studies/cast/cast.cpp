@@ -12,6 +12,7 @@
 #include "emu/visible.hpp"
 #include "studies/cast/cast_folder.hpp"
 #include "studies/cast/cast_tensors.hpp"
+#include "studies/cast/made_finite.hpp"
 #include "tensors/caster.hpp"
 #include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
@@ -46,16 +47,24 @@ std::vector<std::string> write_npy(const CastFileRequest& request, const std::st
     throw Error(tensors::inputs_words(request.inputs) + ": holds " + std::to_string(count) + " tensors; name one (" +
                 tensor.label + ") or write a .safetensors");
   const tensors::Caster caster(tensor, format, options, emu::RandomBits{request.reading.seed});
+  MadeFiniteCounts counts;
+  const auto made_finite = counts.of(tensor.label, request.rounding);
+  const auto remarks = [&] { return counts.words().empty() ? std::vector<std::string>() : std::vector{counts.words()}; };
   if (codes) {
-    tensors::write_npy_codes(output, tensor.shape, format,
-                             [&](std::uint64_t first, std::span<emu::Code> out) { caster.codes(first, out); });
-    return {};
+    tensors::write_npy_codes(output, tensor.shape, format, [&](std::uint64_t first, std::span<emu::Code> out) {
+      caster.codes(first, out);
+      made_finite(made_finite_without_scales(tensor, format, first, out.size()));
+    });
+    return remarks();
   }
   if (!tensors::DType{{}, format}.fits_float())
     throw Error(output + ": .npy values are float32, which does not hold every " + emu::format_name(format) +
                 "; write --codes or a .safetensors");
-  tensors::write_npy(output, tensor.shape, [&](std::uint64_t first, std::span<float> values) { caster.values(first, values); });
-  return {};
+  tensors::write_npy(output, tensor.shape, [&](std::uint64_t first, std::span<float> values) {
+    caster.values(first, values);
+    made_finite(made_finite_without_scales(tensor, format, first, values.size()));
+  });
+  return remarks();
 }
 
 /// Whether the input is some tensors of a checkpoint, `CHECKPOINT:PATTERN`.

@@ -128,6 +128,7 @@ tensors::Producer<emu::Code> CastTensors::counted(tensors::Producer<emu::Code> c
 }
 
 void CastTensors::pass_by(const FileContents& contents) {
+  for (const std::function<void()>& recount : contents.recounts) recount();
   for (const StoredAs& stored : contents.stored)
     done_ += std::accumulate(stored.shape.begin(), stored.shape.end(), std::uint64_t{1}, std::multiplies<>());
   if (progress_) progress_(done_, total_);
@@ -151,7 +152,17 @@ void CastTensors::add_rounded(const tensors::Tensor& of_file, const PlanRule& ru
   const bool saturates = has_scales && (clamps(how.scaling.rule) || how.format.is_integer());
   how.options = request_.rounding.options(saturates ? emu::Policy::saturating : emu::Policy::nonsaturating);
   if (has_tensor_scale(how.scaling.rule)) how.scaling.shared_amax = shared_amax(name, rule);
+  how.made_finite = made_finite_.of(of_file.label, request_.rounding);
   std::vector<tensors::NamedCodes> entries = entries_of(find_layout(plan_.layout), name, tensor, how, quantized_);
+  if (!how.format.has_nan() || clamps(how.scaling.rule))
+    contents.recounts.push_back([tensor, codes = entries.front().codes] {
+      if (is_finite(tensor)) return;
+      std::vector<emu::Code> made(std::size_t{1} << 16);
+      for (std::uint64_t first = 0; first < tensor.count(); first += made.size()) {
+        made.resize(static_cast<std::size_t>(std::min<std::uint64_t>(made.size(), tensor.count() - first)));
+        codes(first, made);
+      }
+    });
   entries.front().codes = counted(std::move(entries.front().codes));
   std::ranges::move(entries, std::back_inserter(contents.rounded));
   contents.stored.push_back({name, of_file.dtype.name, tensor.shape, how.format, how.scaling.rule});
@@ -198,6 +209,7 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
 
 std::vector<std::string> CastTensors::remarks() const {
   std::vector<std::string> lines;
+  if (std::string words = made_finite_.words(); !words.empty()) lines.push_back(std::move(words));
   if (!request_.plan.empty() || request_.scale != "none" || !kept_.empty() || !odd_.empty())
     for (const auto& [what, count] : cast_)
       lines.push_back(std::to_string(count) + (count == 1 ? " tensor as " : " tensors as ") + what);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "studies/cast/cast.hpp"
+#include "studies/cast/made_finite.hpp"
 #include "studies/cast/stored_tensor.hpp"
 #include "studies/study.hpp"
 #include "tensors/hadamard.hpp"
@@ -24,6 +26,8 @@ struct FileContents {
   std::vector<tensors::NamedCodes> rounded;  ///< codes and scales
   tensors::Beside beside;                    ///< what stays as it is
   std::vector<StoredAs> stored;              ///< what was rounded
+  /// Count again what became finite, of codes that are not made because they are kept from before.
+  std::vector<std::function<void()>> recounts;
 };
 
 /// Decides, tensor by tensor, and keeps count. `inputs` has all tensors, of which several files may be made: fused sets and the
@@ -35,9 +39,9 @@ class CastTensors {
 
   /// The contents of a file of these, a part of all, whose `__metadata__` was `metadata`. @throws ulpscope::Error
   FileContents of(const tensors::Inputs& inputs, const std::string& metadata);
-  /// Tells of codes that were made before.
+  /// Tells of codes that were made before. @throws ulpscope::Error
   void pass_by(const FileContents& contents);
-  /// What was copied and left out, a line each; complete when every tensor has been in a file.
+  /// What was lost, copied and left out, a line each; complete when every tensor has been in a file.
   std::vector<std::string> remarks() const;
 
  private:
@@ -80,6 +84,7 @@ class CastTensors {
   std::map<std::string, FusedSet> sets_;
   std::shared_ptr<QuantizedOne> quantized_ = std::make_shared<QuantizedOne>();
   std::vector<tensors::Tensor> integers_, kept_, odd_, unknown_, left_out_, unrotated_;
+  MadeFiniteCounts made_finite_;
   std::set<std::string> codes_;                ///< names of codes under scales
   std::map<std::string, std::uint64_t> cast_;  ///< tensors by what they became
 };

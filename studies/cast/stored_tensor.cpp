@@ -10,6 +10,7 @@
 #include "emu/encode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
+#include "studies/cast/made_finite.hpp"
 #include "tensors/caster.hpp"
 #include "tensors/parallel.hpp"
 
@@ -117,6 +118,7 @@ tensors::Producer<emu::Code> plain_codes(const tensors::Tensor& tensor, const Qu
     in_parts(out.size(), [&](std::size_t begin, std::size_t size) {
       tensors::Caster(tensor, how.format, how.options, emu::RandomBits{how.seed})
           .codes(first + begin, out.subspan(begin, size));
+      if (how.made_finite) how.made_finite(made_finite_without_scales(tensor, how.format, first + begin, size));
     });
   };
 }
@@ -203,7 +205,8 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& of_name, const 
                          const auto here = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, out.size())));
                          in_parts(here.size(), [&](std::size_t begin, std::size_t size) {
                            std::vector<double> values(size);
-                           held.quantized->read(first + begin, values, here.subspan(begin, size));
+                           const MadeFinite found = held.quantized->read(first + begin, values, here.subspan(begin, size));
+                           if (how.made_finite) how.made_finite(found);
                          });
                          first += here.size();
                          out = out.subspan(here.size());

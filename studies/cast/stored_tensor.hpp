@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct Quantizing {
   Scaling scaling;               ///< how scales follow from the elements
   emu::RoundingOptions options;  ///< how elements are rounded
   std::uint64_t seed = 0;        ///< key of stochastic rounding; the counter is the element's index
+  /// Told of the elements of each piece that become finite, by any number of threads; may be empty.
+  std::function<void(const MadeFinite&)> made_finite = {};
 };
 
 /// Holds the scales of a part of one tensor at a time: a file is written from its beginning to its end, and all scales at once

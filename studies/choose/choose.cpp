@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -44,6 +45,16 @@ double copied_bits(const tensors::Tensor& tensor) {
 
 /// Bits by which an element of a file is wider than a code: integers take whole bytes.
 double padding_bits(emu::Format format) { return format.is_integer() ? tensors::whole_bytes(format) - format.bits() : 0; }
+
+/// Bits of an element and of its share of the scales in a file of this layout, which has a place for the tensor.
+double bits_in(const StorageLayout& layout, const std::string& name, const tensors::Tensor& tensor, const Quantized& row) {
+  std::uint64_t bytes = 0;
+  for (const tensors::NamedCodes& entry :
+       entries_of(layout, name, tensor, {.format = row.format, .scaling = row.scaling, .options = {}},
+                  std::make_shared<QuantizedOne>()))
+    bytes += tensors::stored_bytes(entry);
+  return 8 * static_cast<double>(bytes) / static_cast<double>(row.count);
+}
 
 constexpr const char* not_of_layout = "does not store them";
 
@@ -282,6 +293,8 @@ Choices choose(const ChooseRequest& request, const Progress& progress, const Ope
       row.bits_per_element += padding_bits(row.format);
       if (std::string why = obstacle(layout, of_tensor.name, tensor.shape, row); !why.empty())
         members.obstacles.try_emplace(name_of(row), std::move(why));
+      else if (row.count != 0)
+        row.bits_per_element = bits_in(layout, of_tensor.name, tensor, row);
     }
     add(members, measured);
   }

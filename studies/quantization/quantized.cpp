@@ -76,11 +76,14 @@ QuantizedTensor::QuantizedTensor(const tensors::Tensor& tensor, emu::Format form
   }
 }
 
-void QuantizedTensor::read(std::uint64_t first, std::span<double> values, std::span<emu::Code> codes) const {
+MadeFinite QuantizedTensor::read(std::uint64_t first, std::span<double> values, std::span<emu::Code> codes) const {
+  MadeFinite made_finite;
   const auto read_as = [&]<class Float>(Float) {
     std::vector<Float> in(codes.size());
     tensor_.source->read(first, std::span<Float>(in));
     round_and_unscale(std::span<const Float>(in), first, format_, map_, tensor_.dtype, options_, seed_, values, codes);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (values[i] - values[i] == 0) made_finite.add(in[i]);
   };
   if (tensor_.dtype.fits_float())
     read_as(float{});
@@ -88,9 +91,10 @@ void QuantizedTensor::read(std::uint64_t first, std::span<double> values, std::s
     read_as(double{});
   // A block whose stored scale is 0 stands for zeros, and zeros are stored, not what the kernels that publish the rule divide
   // by 0.
-  if (map_.has_zero_points()) return;
+  if (map_.has_zero_points()) return made_finite;
   for (std::size_t i = 0; i < codes.size(); ++i)
     if (values[i] == 0) codes[i] &= format_.sign_mask();
+  return made_finite;
 }
 
 }  // namespace ulpscope::studies

@@ -15,6 +15,21 @@
 
 namespace ulpscope::studies {
 
+/// Numbers that are not finite, where finite ones are stored in their place.
+struct MadeFinite {
+  std::uint64_t nan = 0;       ///< how many NaN
+  std::uint64_t infinite = 0;  ///< how many infinities
+
+  /// Counts x, unless it is finite.
+  template <class Float>
+  void add(Float x) noexcept {
+    if (x - x == 0) return;  // NaN otherwise
+    ++(x != x ? nan : infinite);
+  }
+  /// Whether there are none.
+  bool empty() const noexcept { return nan == 0 && infinite == 0; }
+};
+
 /// Whether the scale of ScaleRule::number can be stored beside codes: its reciprocal, which values are multiplied by to get
 /// back, is a normal float32.
 bool is_storable(const Scaling& scaling) noexcept;
@@ -33,7 +48,8 @@ class QuantizedTensor {
 
   /// Elements from `first` on, row-major, as many as `codes` has: codes, and what they stand for, scales taken out, which is
   /// what a census measures; integers with a zero point are bytes, in two's complement. For any number of threads at once.
-  void read(std::uint64_t first, std::span<double> values, std::span<emu::Code> codes) const;
+  /// Which of them were not finite, and are now.
+  MadeFinite read(std::uint64_t first, std::span<double> values, std::span<emu::Code> codes) const;
 
   /// `float32`, `float8_e8m0fnu` or `float8_e4m3fn`; empty: there are no scales.
   const std::string& scale_format() const noexcept { return scale_format_; }

@@ -3,8 +3,10 @@
 """Layouts of cast: the list of them says what each stores, and what a file says of its tensors is kept, read and refused.
 usage: layouts_test.py PROGRAM"""
 import csv
+import functools
 import io
 import json
+import operator
 import struct
 import unittest
 
@@ -30,21 +32,40 @@ class Layouts(Folder):
             ("transformer-engine", "NAME._data"): ("", "NAME._scale_inv", "", ""),
             ("transformer-engine", "NAME._rowwise_data"): ("NAME._rowwise_data (U8)", "NAME._rowwise_scale_inv", "NAME._amax_rowwise (times 1/2688)", "")})
 
-    def test_a_layout_stores_what_the_list_says(self):
-        self.write("m.safetensors", {NAME: self.tensor([128, 128], [1.0] * 128 ** 2)})
+    def stored_pairs(self):
+        """Formats and rules by layout, as the list has them."""
         stores = {}
         for row in self.listed():
             for part in row["stores"].split("; "):
                 formats, _, rules = part.partition(": ")
                 stores.setdefault(row["layout"], set()).update((to, rule) for to in formats.split(", ") for rule in rules.split(", "))
-        for layout, pairs in stores.items():
-            if layout == "ulpscope":
-                continue  # every pair
+        del stores["ulpscope"]  # every pair
+        return stores
+
+    def test_a_layout_stores_what_the_list_says(self):
+        self.write("m.safetensors", {NAME: self.tensor([128, 128], [1.0] * 128 ** 2)})
+        for layout, pairs in self.stored_pairs().items():
             for to in FORMATS:
                 for rule in RULES:
                     code, _, err = run("cast", "m.safetensors", "--to", to, "--scale", rule, "--layout", layout, "-o", "out.safetensors", cwd=self.path)
                     is_listed = (to, rule.removesuffix(":floor")) in pairs
                     self.assertEqual(code, 0 if is_listed else 2, (layout, to, rule, err))
+
+    def test_choose_counts_what_a_layout_writes(self):
+        shapes = {"a.w": [16, 32], "b.w": [128, 128], "c.w": [3, 32, 160]}
+        sizes = {name: functools.reduce(operator.mul, shape) for name, shape in shapes.items()}
+        self.write("m.safetensors", {name: self.tensor(shape, [(i * 37 % 101 - 50) / 50 for i in range(sizes[name])]) for name, shape in shapes.items()})
+        of_ours = {("e4m3", "row"), ("e3m2", "1x128"), ("e4m3", "mx"), ("e2m1", "amax"), ("e2m1", "nvfp4"), ("int4", "row"), ("int8", "minmax:row")}
+        for layout, pairs in {"ulpscope": of_ours, **self.stored_pairs()}.items():
+            for to, rule in sorted(pairs):
+                rule = rule + ":floor" if rule == "mx" else rule
+                out, _ = self.run_here("choose", "m.safetensors", "--to", to, "--scale", rule, "--layout", layout, "--sqnr", "0", "--csv", "-o", "p.toml")
+                bits = {row["tensor"].split(":")[1]: float(row["bits_per_element"]) for row in csv.DictReader(io.StringIO(out))}
+                _, data = self.cast("--plan", "p.toml", out="o.safetensors")
+                for name, size in sizes.items():
+                    stem = name.replace(".", "._") if layout == "torchao" and name not in data else name
+                    written = sum(len(some) for entry, some in data.items() if entry.startswith(stem))
+                    self.assertAlmostEqual(bits[name] * size / 8, written, delta=1e-6, msg=(layout, name, to, rule))
 
     def cast_of(self, shape, *words, source="F32", bytes_of=4, metadata=None):
         count = 1
