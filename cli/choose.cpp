@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "cli/brief_table.hpp"
@@ -31,6 +32,18 @@ struct Choose {
   bool resume = false;
 };
 
+/// What fits a terminal: a few columns, and of a reason what stands before the first semicolon.
+reports::Table brief_choices(const reports::Table& table) {
+  reports::Table text = brief(table, {"tensor", "count", "format", "scale", "bits_per_element", "sqnr_db", "lost_share"});
+  const std::size_t reason = table.column("reason");
+  text.columns.push_back(table.columns[reason]);
+  for (std::size_t i = 0; i < text.rows.size(); ++i) {
+    const auto& all = std::get<std::string>(table.rows[i][reason]);
+    text.rows[i].emplace_back(all.substr(0, all.find(';')));
+  }
+  return text;
+}
+
 void run(const Choose& choose, const Arguments& arguments) {
   chosen_rows(studies::choose_table(choose.request, {}), choose.common);  // a wrong column is told at once
   if (!choose.plan.empty() && !choose.plan.ends_with(".toml"))
@@ -43,10 +56,7 @@ void run(const Choose& choose, const Arguments& arguments) {
   ProgressLine progress;
   const studies::Choices choices = studies::choose(choose.request, progress.callback(), kept.open());
   const reports::Table table = chosen(studies::choose_table(choose.request, choices), choose.common);
-  print_chosen(rendering_of(choose.common) == Rendering::text
-                   ? brief(table, {"tensor", "count", "format", "scale", "bits_per_element", "sqnr_db", "lost_share"})
-                   : table,
-               choose.common, 1);
+  print_chosen(rendering_of(choose.common) == Rendering::text ? brief_choices(table) : table, choose.common, 1);
   for (const std::string& line : choices.remarks) remark(line);
   if (!plan) return;
   plan->write("# " + command_line(undisturbed(arguments)) +

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cli/cell_report.hpp"
@@ -28,6 +30,7 @@
 #include "studies/census/tensor_part.hpp"
 #include "studies/shards/part_file.hpp"
 #include "studies/shards/sample.hpp"
+#include "tensors/checkpoint.hpp"
 #include "tensors/only_dtypes.hpp"
 
 namespace ulpscope::cli {
@@ -42,8 +45,11 @@ OpenedTensors opened(const studies::PrecisionRequest& request) {
 
 std::vector<tensors::Tensor> open_all(const std::vector<std::string>& inputs, const tensors::OpenOptions& options) {
   std::vector<tensors::Tensor> all;
-  for (const std::string& input : inputs)
-    for (tensors::Tensor& tensor : tensors::open(input, options)) all.push_back(std::move(tensor));
+  for (const std::string& input : inputs) {
+    tensors::Opened opened = tensors::open_listed(input, options);
+    if (!opened.unlisted.empty()) remark(tensors::unlisted_words(opened.unlisted));
+    std::ranges::move(opened.tensors, std::back_inserter(all));
+  }
   return tensors::of_dtypes(std::move(all), options.only_dtype);
 }
 
@@ -180,6 +186,23 @@ void check_part_folder(const PartPlace& place, const std::vector<std::string>& a
     throw Error(emu::visible(place.folder + ": holds a part of `" + command_line(made_by) + "`; choose another folder"));
 }
 
+/// Parts of `folder` that `--shard auto` has named are of as many as this one.
+void check_parts_beside(const std::string& folder, const studies::Shard& shard) {
+  std::error_code ignored;
+  std::set<std::string> others;
+  const std::string all = "-of-" + std::to_string(shard.count);
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    const std::size_t digits = name.find_first_not_of("0123456789");
+    if (digits == 0 || digits == name.npos || !name.substr(digits).starts_with("-of-") || name.ends_with(all)) continue;
+    if (std::filesystem::exists(entry->path() / part_name, ignored)) others.insert(name);
+  }
+  if (others.empty()) return;
+  const std::string& other = *others.begin();
+  throw Error(emu::visible(folder + ": holds " + other + ", and this would be " + shard.name() +
+                           "; to run one part of those again, give --shard I/N -o " + folder + "/I-of-N, else another folder"));
+}
+
 }  // namespace
 
 std::optional<PartPlace> part_place(const std::string& word, const std::string& directory,
@@ -187,7 +210,10 @@ std::optional<PartPlace> part_place(const std::string& word, const std::string& 
   if (word.empty()) return std::nullopt;
   if (directory.empty()) throw Error("--shard " + word + ": -o PART is missing, the folder that the part is written to");
   PartPlace place{shard_of(word), directory};
-  if (word == "auto") place.folder += "/" + place.shard.name();
+  if (word == "auto") {
+    check_parts_beside(directory, place.shard);
+    place.folder += "/" + place.shard.name();
+  }
   check_part_folder(place, arguments);
   return place;
 }

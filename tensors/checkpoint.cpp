@@ -108,6 +108,8 @@ Checkpoint index_of(std::string_view text, const std::string& path) {
   }
   if (names.empty()) fail("names no tensor");
   checkpoint.files.assign(names.begin(), names.end());
+  index.erase("weight_map");
+  checkpoint.index_entries = index.dump();
   return checkpoint;
 }
 

@@ -8,6 +8,7 @@
 
 #include "emu/error.hpp"
 #include "emu/visible.hpp"
+#include "tensors/checkpoint.hpp"
 #include "tensors/hadamard.hpp"
 #include "tensors/held.hpp"
 #include "tensors/only_dtypes.hpp"
@@ -62,6 +63,10 @@ std::string unknown_words(const std::vector<Tensor>& tensors) {
   return words;
 }
 
+std::string unlisted_words(const std::vector<Tensor>& unlisted) {
+  return "left out: " + named_words(unlisted, "tensor") + ", which the index does not list";
+}
+
 std::string unrotated_words(const std::vector<Tensor>& tensors) {
   return "not rotated: " + named_words(tensors, "tensor") +
          ": integers, without scales or elements, or of rows that are no multiple of SIZE";
@@ -75,7 +80,9 @@ Inputs sort_inputs(const std::vector<std::string>& inputs, const OpenOptions& op
   const bool is_given_alone =
       inputs.size() == 1 && held(inputs.front());  // and not beside weights, as the buffers of a model are
   for (const std::string& input : inputs) {
-    std::vector<Tensor> opened = open(input, options);
+    Opened all = open_listed(input, options);
+    if (!all.unlisted.empty()) sorted.remarks.push_back(unlisted_words(all.unlisted));
+    std::vector<Tensor>& opened = all.tensors;
     for (Tensor& tensor : opened) {
       const bool keeps_integers =
           integers == Integers::include || only.chooses() || is_named(input, tensor, opened) || is_given_alone;

@@ -159,19 +159,25 @@ std::vector<Tensor> open_named(const std::string& path, const OpenOptions& optio
   return tensors;
 }
 
+/// Whether its file names it, be it by the empty name: its label is FILE:NAME then.
+bool has_name(const Tensor& tensor) { return !tensor.name.empty() || tensor.label.ends_with(':'); }
+
 /// The name that a tensor of a checkpoint is chosen by: its own, or its file's without the ending.
 std::string name_of(const Tensor& tensor, const std::string& file) {
-  return tensor.name.empty() ? std::filesystem::path(file).stem().string() : tensor.name;
+  return has_name(tensor) ? tensor.name : std::filesystem::path(file).stem().string();
 }
 
-std::vector<Tensor> open_checkpoint(const std::string& path, const Checkpoint& checkpoint, const OpenOptions& options,
-                                    const std::optional<std::string>& wanted) {
-  std::vector<Tensor> all;
+Opened open_checkpoint(const std::string& path, const Checkpoint& checkpoint, const OpenOptions& options,
+                       const std::optional<std::string>& wanted) {
+  std::vector<Tensor> all, unlisted;
   std::vector<std::string> names;
   for (const std::string& file : checkpoint.files)
     for (Tensor& tensor : open_file(file, options)) {
       const auto listed = checkpoint.file_of.find(tensor.name);
-      if (!checkpoint.index.empty() && (listed == checkpoint.file_of.end() || listed->second != file)) continue;
+      if (!checkpoint.index.empty() && (listed == checkpoint.file_of.end() || listed->second != file)) {
+        if (!wanted || ::fnmatch(wanted->c_str(), tensor.name.c_str(), 0) == 0) unlisted.push_back(std::move(tensor));
+        continue;
+      }
       names.push_back(name_of(tensor, file));
       all.push_back(std::move(tensor));
     }
@@ -181,12 +187,12 @@ std::vector<Tensor> open_checkpoint(const std::string& path, const Checkpoint& c
     throw Error(emu::visible(checkpoint.index + ": names tensor '" + missing->first + "' of " + missing->second +
                              ", which does not hold it"));
   }
-  if (!wanted) return all;
+  if (!wanted) return {std::move(all), std::move(unlisted)};
   const Chosen chosen = choose(names, path, *wanted);
   std::vector<Tensor> tensors;
   for (const std::size_t i : chosen.indices) tensors.push_back(std::move(all[i]));
   if (chosen.is_one) tensors.front() = known(std::move(tensors.front()));
-  return tensors;
+  return {std::move(tensors), std::move(unlisted)};
 }
 
 template <class Float>
@@ -218,29 +224,33 @@ std::uint64_t Tensor::count() const { return element_count(shape).value_or(0); }
 
 namespace {
 
-std::vector<Tensor> opened(const std::string& input, const OpenOptions& options) {
-  if (auto tensor = held(input)) return {options.dtype ? as_codes(*std::move(tensor), *options.dtype) : *std::move(tensor)};
+Opened opened(const std::string& input, const OpenOptions& options) {
+  if (auto tensor = held(input))
+    return {{options.dtype ? as_codes(*std::move(tensor), *options.dtype) : *std::move(tensor)}, {}};
   if (is_synthetic(input) && !exists(input)) {
     Tensor made = synthetic(input, options.seed);
-    return {options.dtype ? as_codes(std::move(made), *options.dtype) : std::move(made)};
+    return {{options.dtype ? as_codes(std::move(made), *options.dtype) : std::move(made)}, {}};
   }
   const auto parts = exists(input) ? std::nullopt : split(input);
   const std::string& path = parts ? parts->first : input;
   const std::optional<std::string> wanted = parts ? std::optional(parts->second) : std::nullopt;
   if (const auto checkpoint = checkpoint_of(path)) return open_checkpoint(path, *checkpoint, options, wanted);
-  return wanted ? open_named(path, options, *wanted) : open_file(path, options);
+  return {wanted ? open_named(path, options, *wanted) : open_file(path, options), {}};
 }
 
 }  // namespace
 
-std::vector<Tensor> open(const std::string& input, const OpenOptions& options) {
-  std::vector<Tensor> tensors = opened(input, options);
-  for (Tensor& tensor : tensors) {
-    tensor.label = emu::visible(tensor.label);
-    if (tensor.opaque) tensor.opaque->why = emu::visible(tensor.opaque->why);
-  }
-  return tensors;
+Opened open_listed(const std::string& input, const OpenOptions& options) {
+  Opened all = opened(input, options);
+  for (std::vector<Tensor>* const tensors : {&all.tensors, &all.unlisted})
+    for (Tensor& tensor : *tensors) {
+      tensor.label = emu::visible(tensor.label);
+      if (tensor.opaque) tensor.opaque->why = emu::visible(tensor.opaque->why);
+    }
+  return all;
 }
+
+std::vector<Tensor> open(const std::string& input, const OpenOptions& options) { return open_listed(input, options).tensors; }
 
 Tensor open_one(const std::string& input, const OpenOptions& options) {
   std::vector<Tensor> all = [&] {
@@ -285,7 +295,7 @@ std::string metadata(const std::vector<std::string>& inputs) {
 std::string written_name(const Tensor& tensor) {
   const std::filesystem::path file = tensor.label;
   const bool is_file = file.extension() == ".npy" || file.extension() == ".csv";
-  return !tensor.name.empty() ? tensor.name : is_file ? file.stem().string() : "tensor";
+  return has_name(tensor) ? tensor.name : is_file ? file.stem().string() : "tensor";
 }
 
 Tensor from_values(std::string label, std::vector<std::uint64_t> shape, std::vector<float> values) {

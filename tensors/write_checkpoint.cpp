@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "emu/error.hpp"
+#include "emu/json_input.hpp"
 #include "files/new_file.hpp"
 #include "files/read_file.hpp"
 
@@ -109,9 +110,13 @@ bool NewCheckpoint::add(const std::string& name, const std::vector<NamedCodes>& 
   return is_new;
 }
 
-void NewCheckpoint::commit(const std::string& index) {
+void NewCheckpoint::commit(const std::string& index, const std::string& entries) {
   if (!index.empty()) {
-    const nlohmann::ordered_json text{{"metadata", {{"total_size", total_size_}}}, {"weight_map", file_of_}};
+    nlohmann::json text = entries.empty() ? nlohmann::json::object() : emu::parse_json(entries);
+    nlohmann::json& metadata = text["metadata"];
+    if (!metadata.is_object()) metadata = nlohmann::json::object();
+    metadata["total_size"] = total_size_;
+    text["weight_map"] = file_of_;
     files_.add(index).write(text.dump(2) + "\n");
   }
   files_.commit();

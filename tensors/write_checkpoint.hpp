@@ -38,9 +38,9 @@ class NewCheckpoint {
   /// Writes a file, `NAME` or `FOLDER/NAME`, whose folders are made, unless it is kept; whether it was written. @throws
   /// ulpscope::Error
   bool add(const std::string& name, const std::vector<NamedCodes>& tensors, const Beside& beside);
-  /// Gives all of them their names, and last that of an index, as transformers writes it, unless it is empty. @throws
-  /// ulpscope::Error
-  void commit(const std::string& index);
+  /// Gives all of them their names, and last that of an index, as transformers writes it, unless it is empty. `entries`: JSON
+  /// of what else the index says, of which the size of all tensors is replaced; empty for none. @throws ulpscope::Error
+  void commit(const std::string& index, const std::string& entries = {});
 
  private:
   /// Writes a file of these bytes to the work folder, and then its digest. How many are tensors' data.

@@ -13,6 +13,7 @@
 #include "studies/cast/cast_folder.hpp"
 #include "studies/cast/cast_tensors.hpp"
 #include "studies/cast/made_finite.hpp"
+#include "studies/cast/merged_metadata.hpp"
 #include "tensors/caster.hpp"
 #include "tensors/checkpoint.hpp"
 #include "tensors/inputs.hpp"
@@ -27,9 +28,13 @@ std::vector<std::string> write_one_file(const CastFileRequest& request, const Ca
   const tensors::Inputs inputs =
       tensors::sort_inputs(request.inputs, request.reading.options(), tensors::Integers::leave_out, "FILE:NAME casts one");
   CastTensors cast(request, plan, inputs, progress);
-  const FileContents contents = cast.of(inputs, tensors::metadata(request.inputs));
+  const MergedMetadata metadata = merged_metadata(request.inputs, inputs);
+  const FileContents contents = cast.of(inputs, metadata.json);
   tensors::write_safetensors(output, contents.rounded, contents.beside);
-  return cast.remarks();
+  std::vector<std::string> remarks = cast.remarks();
+  if (std::string words = disputed_words(metadata, contents.beside.metadata); !words.empty())
+    remarks.push_back(std::move(words));
+  return remarks;
 }
 
 std::vector<std::string> write_npy(const CastFileRequest& request, const std::string& output, bool codes) {

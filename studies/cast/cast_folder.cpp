@@ -30,6 +30,7 @@ struct Part {
   std::string path, name;
   std::vector<tensors::Tensor> all;  ///< in the order of the file
   tensors::Inputs inputs;
+  std::vector<tensors::Tensor> unlisted;  ///< that the index does not list
 };
 
 /// The folder that the names of files are relative to: that of the index, else that of the first file.
@@ -40,10 +41,13 @@ fs::path folder_of(const tensors::Checkpoint& checkpoint) {
 /// The tensors of a file that belong to the checkpoint: all, or those that its index says are there, `missing` until then.
 Part part_of(const std::string& file, const tensors::Checkpoint& checkpoint, std::set<std::string> missing,
              const tensors::OpenOptions& options, tensors::OnlyDtypes& only) {
-  Part part{file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(), {}, {}};
+  Part part{file, fs::path(file).lexically_relative(folder_of(checkpoint)).string(), {}, {}, {}};
   tensors::Inputs& inputs = part.inputs;
   for (tensors::Tensor& tensor : tensors::open(file, options)) {
-    if (missing.erase(tensor.name) == 0 && !checkpoint.index.empty()) continue;
+    if (missing.erase(tensor.name) == 0 && !checkpoint.index.empty()) {
+      part.unlisted.push_back(std::move(tensor));
+      continue;
+    }
     std::vector<tensors::Tensor>& group = !only.takes(tensor)                      ? inputs.others
                                           : tensor.opaque                          ? inputs.opaque
                                           : tensor.is_integer() && !only.chooses() ? inputs.integers
@@ -87,12 +91,15 @@ void check_has_no_other_index(const std::string& folder, const std::string& inde
 
 tensors::Inputs all_of(const std::vector<Part>& parts) {
   tensors::Inputs all;
+  std::vector<tensors::Tensor> unlisted;
   for (const Part& part : parts) {
     all.kept.insert(all.kept.end(), part.inputs.kept.begin(), part.inputs.kept.end());
     all.integers.insert(all.integers.end(), part.inputs.integers.begin(), part.inputs.integers.end());
     all.opaque.insert(all.opaque.end(), part.inputs.opaque.begin(), part.inputs.opaque.end());
     all.others.insert(all.others.end(), part.inputs.others.begin(), part.inputs.others.end());
+    unlisted.insert(unlisted.end(), part.unlisted.begin(), part.unlisted.end());
   }
+  if (!unlisted.empty()) all.remarks.push_back(tensors::unlisted_words(unlisted));
   return all;
 }
 
@@ -135,7 +142,7 @@ std::vector<std::string> write_cast_folder(const CastFileRequest& request, const
     const FileContents contents = cast.of(part.inputs, tensors::metadata(part.path));
     if (!written.add(part.name, contents.rounded, contents.beside)) cast.pass_by(contents);
   }
-  written.commit(index);
+  written.commit(index, checkpoint.index_entries);
   return cast.remarks();
 }
 

@@ -38,7 +38,7 @@ std::string end_in_byte(const PlanRule& rule) {
 
 CastTensors::CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs,
                          const Progress& progress)
-    : request_(request), plan_(plan), rules_(plan), fused_(plan.fused), progress_(progress) {
+    : request_(request), plan_(plan), rules_(plan), fused_(plan.fused), progress_(progress), remarks_(inputs.remarks) {
   if (!plan.hadamard.empty()) hadamard_ = tensors::parse_hadamard(plan.hadamard);
   std::vector<std::string> names;
   Asked asked;
@@ -67,6 +67,7 @@ void CastTensors::refuse_idle_rules(const tensors::Inputs& inputs, std::vector<s
   const PlanRule* const rounds_none = rules_.idle(names, RuleIndex::Rules::rounding);
   for (const std::vector<tensors::Tensor>* const others : {&inputs.integers, &inputs.opaque, &inputs.others})
     for (const tensors::Tensor& tensor : *others) names.push_back(tensors::written_name(tensor));
+  if (names.empty()) throw Error(tensors::inputs_words(request_.inputs) + ": holds no tensors");
   if (const PlanRule* const idle = rules_.idle(names))
     throw Error(tensors::inputs_words(request_.inputs) + ": no tensor matches '" + idle->match + "'; nearest of " +
                 std::to_string(names.size()) + ": " + emu::comma_separated(emu::closest_words(idle->match, names)));
@@ -173,7 +174,7 @@ void CastTensors::add_rounded(const tensors::Tensor& of_file, const PlanRule& ru
 FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& metadata) {
   FileContents contents;
   const auto copy = [&](const tensors::Tensor& tensor, std::vector<tensors::Tensor>& told) {
-    told.push_back(tensor);
+    (tensor.dtype.stored_bits ? blocks_ : told).push_back(tensor);
     contents.beside.copied.push_back(tensor);
     contents.beside.copied.back().name = tensors::written_name(tensor);
   };
@@ -210,16 +211,20 @@ FileContents CastTensors::of(const tensors::Inputs& inputs, const std::string& m
 std::vector<std::string> CastTensors::remarks() const {
   std::vector<std::string> lines;
   if (std::string words = made_finite_.words(); !words.empty()) lines.push_back(std::move(words));
-  if (!request_.plan.empty() || request_.scale != "none" || !kept_.empty() || !odd_.empty())
+  if (!request_.plan.empty() || request_.scale != "none" || !kept_.empty() || !blocks_.empty() || !odd_.empty())
     for (const auto& [what, count] : cast_)
       lines.push_back(std::to_string(count) + (count == 1 ? " tensor as " : " tensors as ") + what);
   const std::string copied = "copied as they are: ";
   if (!unrotated_.empty()) lines.push_back(tensors::unrotated_words(unrotated_));
   if (!kept_.empty()) lines.push_back(copied + tensors::named_words(kept_, "tensor"));
+  if (!blocks_.empty())
+    lines.push_back("copied as " + emu::format_name(*blocks_.front().dtype.format) +
+                    ", for a .safetensors holds no blocks: " + tensors::named_words(blocks_, "tensor"));
   if (!odd_.empty())
     lines.push_back(copied + tensors::named_words(odd_, "tensor") + ": their codes end within a byte, which readers refuse");
   if (!integers_.empty()) lines.push_back(copied + tensors::named_words(integers_, "integer tensor"));
   if (!unknown_.empty()) lines.push_back(copied + tensors::unknown_words(unknown_));
+  lines.insert(lines.end(), remarks_.begin(), remarks_.end());
   if (!left_out_.empty()) lines.push_back("left out: " + tensors::unknown_words(left_out_));
   return lines;
 }

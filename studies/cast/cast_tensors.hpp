@@ -34,7 +34,7 @@ struct FileContents {
 /// progress are over all of them.
 class CastTensors {
  public:
-  /// @throws ulpscope::Error where a rule of the plan is wrong, or matches nothing
+  /// @throws ulpscope::Error where a rule of the plan is wrong, or matches nothing, or there is no tensor
   CastTensors(const CastFileRequest& request, const CastPlan& plan, const tensors::Inputs& inputs, const Progress& progress);
 
   /// The contents of a file of these, a part of all, whose `__metadata__` was `metadata`. @throws ulpscope::Error
@@ -83,7 +83,8 @@ class CastTensors {
   std::uint64_t done_ = 0, total_ = 0;
   std::map<std::string, FusedSet> sets_;
   std::shared_ptr<QuantizedOne> quantized_ = std::make_shared<QuantizedOne>();
-  std::vector<tensors::Tensor> integers_, kept_, odd_, unknown_, left_out_, unrotated_;
+  std::vector<tensors::Tensor> integers_, kept_, blocks_, odd_, unknown_, left_out_, unrotated_;
+  std::vector<std::string> remarks_;  ///< of the inputs
   MadeFiniteCounts made_finite_;
   std::set<std::string> codes_;                ///< names of codes under scales
   std::map<std::string, std::uint64_t> cast_;  ///< tensors by what they became

@@ -176,7 +176,7 @@ class Finder {
   std::optional<Parts> parts_of(const Tensor& scales, const StorageLayout& layout) const {
     if (scales.opaque || !scales.name.ends_with(layout.scale)) return std::nullopt;
     const std::string base = scales.name.substr(0, scales.name.size() - layout.scale.size());
-    if (layout.name_of(base).empty()) return std::nullopt;
+    if (layout.has_leaves && layout.name_of(base).empty()) return std::nullopt;
     for (const std::string_view ending : {layout.codes_of_4_bits, layout.codes}) {
       const Tensor* const codes = find(base + std::string(ending));
       if (codes == nullptr) continue;

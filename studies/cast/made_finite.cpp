@@ -13,11 +13,11 @@
 namespace ulpscope::studies {
 namespace {
 
-constexpr std::uint64_t piece = std::uint64_t{1} << 16;
+constexpr std::uint64_t at_once = std::uint64_t{1} << 16;
 
 template <class Float>
 MadeFinite not_finite(const tensors::Source& source, std::uint64_t first, std::uint64_t count) {
-  std::vector<Float> values(static_cast<std::size_t>(std::min(piece, count)));
+  std::vector<Float> values(static_cast<std::size_t>(std::min(at_once, count)));
   MadeFinite found;
   for (const std::uint64_t end = first + count; first < end; first += values.size()) {
     values.resize(static_cast<std::size_t>(std::min<std::uint64_t>(values.size(), end - first)));
@@ -52,9 +52,9 @@ MadeFinite made_finite_without_scales(const tensors::Tensor& tensor, emu::Format
 
 bool is_finite(const tensors::Tensor& tensor) {
   std::atomic<bool> all = true;
-  tensors::for_each_index(static_cast<std::size_t>((tensor.count() + piece - 1) / piece), 0, [&](std::size_t i) {
-    const std::uint64_t first = i * piece;
-    if (all && !not_finite_in(tensor, first, std::min(piece, tensor.count() - first)).empty()) all = false;
+  tensors::for_each_index(static_cast<std::size_t>((tensor.count() + at_once - 1) / at_once), 0, [&](std::size_t i) {
+    const std::uint64_t first = i * at_once;
+    if (all && !not_finite_in(tensor, first, std::min(at_once, tensor.count() - first)).empty()) all = false;
   });
   return all;
 }

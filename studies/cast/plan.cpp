@@ -196,7 +196,7 @@ std::string plan_text(const CastPlan& plan) {
   CastPlan shown = plan, standard;
   std::string text = requests::to_toml(requests::fields_of(shown), requests::fields_of(standard));
   for (PlanRule& rule : shown.rules) {
-    PlanRule usual;
+    PlanRule usual{.match = rule.match + "*"};  // another one: a name is always said, be it empty
     text += std::string(text.empty() ? "" : "\n") + "[[" + rules_key + "]]\n" +
             requests::to_toml(requests::fields_of(rule), requests::fields_of(usual));
   }

@@ -45,7 +45,7 @@ PrecisionInputs PrecisionRequest::open() const {
   PrecisionInputs opened{opened_numbers()};
   if (!model_inputs.empty() && !has_model)
     throw Error("--inputs " + model_inputs.front() + ": is for a model; none of the files ends in .onnx");
-  opened.remarks = std::move(remarks);
+  opened.remarks.insert(opened.remarks.end(), remarks.begin(), remarks.end());
   opened.others.clear();  // which nobody asked about
   if (has_model) opened.nodes = std::make_shared<const ValueNodes>(std::move(nodes));
   return opened;

@@ -14,6 +14,7 @@
 #include "studies/cast/layouts.hpp"
 #include "studies/diff/diff_checkpoints.hpp"
 #include "studies/diff/diff_findings.hpp"
+#include "tensors/checkpoint.hpp"
 #include "tensors/hadamard.hpp"
 #include "tensors/inputs.hpp"
 #include "tensors/only_dtypes.hpp"
@@ -38,9 +39,9 @@ Sides sides_of(const DiffRequest& request) {
   return sides;
 }
 
-std::vector<tensors::Tensor> opened_as(const std::string& input, const tensors::OpenOptions& wanted) {
+tensors::Opened opened_as(const std::string& input, const tensors::OpenOptions& wanted) {
   try {
-    return tensors::open(input, wanted);
+    return tensors::open_listed(input, wanted);
   } catch (const Error& error) {
     const std::string text = error.what();
     if (text.find("add --dtype", input.size()) == std::string::npos) throw;
@@ -49,14 +50,17 @@ std::vector<tensors::Tensor> opened_as(const std::string& input, const tensors::
 }
 
 /// Of an input that may be codes of a format, or say itself what it holds.
-std::vector<tensors::Tensor> opened(const std::string& input, const tensors::OpenOptions& wanted) {
+tensors::Opened opened(const std::string& input, const tensors::OpenOptions& wanted) {
   if (!wanted.dtype) return opened_as(input, wanted);
   try {
-    return tensors::open(input, wanted);
+    return tensors::open_listed(input, wanted);
   } catch (const Error&) {
     return opened_as(input, {std::nullopt, wanted.seed});
   }
 }
+
+/// Whether it is a whole checkpoint, whose tensors have names even where there is one.
+bool is_checkpoint(const std::string& input) { return tensors::file_of(input) == input && tensors::checkpoint_of(input); }
 
 /// How what has scales in a checkpoint was rotated before it was rounded.
 std::optional<tensors::Hadamard> rotation_of(const std::string& input) {
@@ -148,15 +152,23 @@ StudyResult run(const DiffRequest& request, const Progress& progress) { return r
 StudyResult run(const DiffRequest& request, const Progress& progress, const OpenKeptRows& open_kept) {
   const Tolerance tolerance = parse_tolerance(request.tolerance);
   const Sides sides = sides_of(request);
-  const std::vector<tensors::Tensor> before = opened(request.reference, sides.reference),
-                                     after = opened(request.output, sides.output);
+  const tensors::Opened reference_side = opened(request.reference, sides.reference),
+                        output_side = opened(request.output, sides.output);
+  const std::vector<tensors::Tensor>&before = reference_side.tensors, &after = output_side.tensors;
+  std::vector<std::string> remarks;
+  for (const tensors::Opened* const side : {&reference_side, &output_side})
+    if (!side->unlisted.empty()) remarks.push_back(tensors::unlisted_words(side->unlisted));
   const auto is_one = [](const std::vector<tensors::Tensor>& all) { return all.size() == 1 && !all.front().opaque; };
+  const bool are_checkpoints = is_checkpoint(request.reference) && is_checkpoint(request.output);
   for (const auto* const side : {&before, &after})
     if (side->size() == 1 && side->front().opaque && !side->front().opaque->bytes)
       throw Error(side->front().label + ": " + side->front().opaque->why);
-  if (!is_one(before) || !is_one(after)) return compare_checkpoints(request, before, after, tolerance, progress, open_kept);
+  if (!is_one(before) || !is_one(after) || are_checkpoints) {
+    StudyResult result = compare_checkpoints(request, before, after, tolerance, progress, open_kept);
+    result.remarks.insert(result.remarks.begin(), remarks.begin(), remarks.end());
+    return result;
+  }
   tensors::of_dtypes(before, request.reading.only_dtype);
-  std::vector<std::string> remarks;
   const tensors::Tensor reference = with_scales(request.reference, before, sides.reference, remarks),
                         output = with_scales(request.output, after, sides.output, remarks);
   const DiffResult result = diff(reference, output, sides.ulps.value_or(format_of_ulps(reference, output)), tolerance);
@@ -167,7 +179,7 @@ StudyResult run(const DiffRequest& request, const Progress& progress, const Open
 }
 
 Work work_of(const DiffRequest& request) {
-  const std::vector<tensors::Tensor> tensors = opened(request.reference, sides_of(request).reference);
+  const std::vector<tensors::Tensor> tensors = opened(request.reference, sides_of(request).reference).tensors;
   std::uint64_t operations = 0;
   for (const tensors::Tensor& tensor : tensors) operations += tensor.count();
   return {.operations = operations, .rows = tensors.size()};

@@ -74,13 +74,14 @@ std::string share_lost(const Quantized& row) {
   return number(100.0 * static_cast<double>(row.to_zero) / static_cast<double>(row.count)) + "% become zero";
 }
 
-/// `; as stored 2% overflow and 50% become zero`: of a choice, whose decibels hide that where a few elements are far larger.
-std::string losses_of(const Quantized& choice) {
+/// `2% overflow and 50% become zero`, behind `before`, where any do: of a choice, whose decibels hide that where a few elements
+/// are far larger.
+std::string losses_of(const Quantized& choice, const std::string& before) {
   const auto share = [&](std::uint64_t part) { return percent(part, choice.count); };
   std::string words;
   if (choice.overflow != 0) words = share(choice.overflow) + " overflow";
   if (choice.to_zero != 0) words += (words.empty() ? "" : " and ") + share(choice.to_zero) + " become zero";
-  return words.empty() ? words : "; as stored " + words;
+  return words.empty() ? words : before + words;
 }
 
 /// `; left out are such as float8_e4m3fn, none (8 bits, 31.9 dB): they would lose its infinities or NaN`, of those that count
@@ -120,9 +121,10 @@ std::string comparison_of(const std::vector<Quantized>& rows, const Quantized& c
 std::string reason_of(const std::vector<Quantized>& rows, const Quantized& choice, bool reaches, const Requirement& wanted,
                       const std::vector<LeftOut>& left_out) {
   if (choice.count == 0) return "it has no elements";
-  if (reaches) return comparison_of(rows, choice, wanted, left_out) + losses_of(choice);
+  if (reaches) return comparison_of(rows, choice, wanted, left_out) + losses_of(choice, "; as stored ");
   return "none " + wanted.words() + "; the nearest is " + name_of(choice) + ", " + number(choice.sqnr_db) + " dB" +
-         nearest_left_out(left_out, [&](const Quantized& row) { return row.sqnr_db > choice.sqnr_db; }) + losses_of(choice);
+         losses_of(choice, ", in which ") +
+         nearest_left_out(left_out, [&](const Quantized& row) { return row.sqnr_db > choice.sqnr_db; });
 }
 
 reports::Finding finding_of(const Recommendation& recommendation, double wanted) {

@@ -35,13 +35,18 @@ std::optional<Shard> place_in(const Environment& environment, const char* index,
   return i && n && *i < *n ? std::optional(Shard{*i, *n}) : std::nullopt;
 }
 
-/// Slurm's job arrays count from any number in any step.
+/// Slurm's job arrays count from any number in any step. @throws ulpscope::Error where numbers are missing, as of tasks that
+/// are run again: they have places in an array that this one knows nothing of
 std::optional<Shard> place_in_array(const Environment& environment) {
   const auto id = value_of(environment, "SLURM_ARRAY_TASK_ID"), least = value_of(environment, "SLURM_ARRAY_TASK_MIN"),
-             count = value_of(environment, "SLURM_ARRAY_TASK_COUNT");
+             most = value_of(environment, "SLURM_ARRAY_TASK_MAX"), count = value_of(environment, "SLURM_ARRAY_TASK_COUNT");
   const std::uint64_t every = std::max<std::uint64_t>(value_of(environment, "SLURM_ARRAY_TASK_STEP").value_or(1), 1);
-  if (!id || !least || !count || *id < *least || (*id - *least) % every != 0 || (*id - *least) / every >= *count)
-    return std::nullopt;
+  if (!id || !least || !count) return std::nullopt;
+  const bool is_range = !most || (*most >= *least && (*most - *least) / every + 1 == *count);
+  if (!is_range || *id < *least || (*id - *least) % every != 0 || (*id - *least) / every >= *count)
+    throw Error("--shard auto: task " + std::to_string(*id) + " is of an array of " + std::to_string(*count) + " tasks from " +
+                std::to_string(*least) + (most ? " to " + std::to_string(*most) : "") + " in steps of " +
+                std::to_string(every) + ", which says no place of N; give each task its own: --shard I/N -o PART/I-of-N");
   return Shard{(*id - *least) / every, *count};
 }
 

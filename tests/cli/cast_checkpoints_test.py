@@ -266,6 +266,19 @@ class Choose(Folder):
                 chosen.add((row["format"], row["scale"]))
         self.assertGreater(len(chosen), 4)
 
+    def test_a_copy_loses_nothing_and_says_so(self):
+        self.write("s.safetensors", {"w": self.tensor([4], [1e6, 1e-6, 1.0, 1.5])})
+        out, _ = self.run_here("choose", "s.safetensors", "--to", "e4m3", "--scale", "none", "--csv", "-o", "p.toml")
+        row, = csv.DictReader(out.splitlines())
+        self.assertEqual((row["format"], row["lost_share"]), ("copy", "0"))
+        self.assertTrue(row["reason"].endswith("dB, in which 25% overflow and 25% become zero"), row["reason"])
+        self.assertNotIn("as stored", (self.path / "p.toml").read_text())
+
+    def test_text_has_the_reason(self):
+        out, _ = self.run_here("choose", "m.safetensors", "--to", "e4m3,bf16", "--scale", "none", "--sqnr", "100", "--text")
+        self.assertIn("none reaches 100 dB", out)
+        self.assertNotIn("the nearest is", out)
+
     def test_groups_are_decided_together(self):
         measured = {name: self.measured(name) for name in self.made}
         rows, _ = self.choose("--group", r"\.(weight|bias)$", "--sqnr", "18")
@@ -381,6 +394,16 @@ class Diff(Folder):
         size = int.from_bytes(data[:8], "little")
         begin, end = json.loads(data[8:8 + size])["f.scale"]["data_offsets"]
         self.assertEqual(struct.unpack("<32f", data[8 + size + begin:8 + size + end]), (1.0,) * 32)
+
+    def test_a_checkpoint_of_one_tensor_has_a_name(self):
+        for folder, name, values in (("a", "w", [1, 2]), ("b", "v", [1, 2]), ("c", "w", [1, 2]), ("d", "v", [1, 3])):
+            self.write(f"{folder}/m.safetensors", {name: self.tensor([2], values)})
+        for reference, output, problems in (("a", "b", ["renamed"]), ("a", "c", []), ("a", "d", ["missing", "added"]), ("a", "b/*.safetensors", ["renamed"])):
+            code, out, _ = self.diff(reference, output, "--json")
+            self.assertEqual((code, [row["problem"] for row in json.loads(out)["unmatched"]]), (1 if problems else 0, problems))
+        # Tensors that are named, and files of one, are two tensors.
+        for words in (("a:w", "b:v"), ("a/m.safetensors", "b/m.safetensors")):
+            self.assertEqual(self.diff(*words)[0], 0)
 
     def test_of_signed_zeros_and_nans(self):
         self.write("a.safetensors", {"old": self.tensor([2], [0.0, float("nan")]), "k": self.tensor([1], [1])})

@@ -42,6 +42,12 @@ class Misuse(Folder):
             self.assertIn("is the input itself", self.refused(*words))
         self.assertEqual((self.path / "m.safetensors").read_bytes(), before)
 
+    def test_files_without_tensors(self):
+        self.write("none/a.safetensors", {})
+        self.write("none/b.safetensors", {})
+        for out in ("out", "o.safetensors"):
+            self.assertEqual(self.refused("cast", "none", "--to", "bf16", "-o", out), "none: holds no tensors")
+
     def test_what_would_have_no_effect_is_refused(self):
         self.shards("model", {"w": ([4], [1, 2, 3, 4]), "v": ([4], [1, 2, 3, 4])})
         self.write("i.safetensors", {"w": self.tensor([4], [1, 2, 3, 4]), "ids": ("I64", [1], struct.pack("<q", 7))})

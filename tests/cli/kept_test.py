@@ -6,7 +6,7 @@ import json
 import struct
 import unittest
 
-from cast_folder import Folder, floats
+from cast_folder import Folder
 from files_test import npy, parse, run, safetensors
 
 NAN, INF = float("nan"), float("inf")
@@ -72,6 +72,97 @@ class NotFinite(Folder):
         self.assertTrue((self.path / "out.partial" / "0.safetensors").exists())
         (self.path / "out" / "1.safetensors").rmdir()
         self.assertEqual(self.lost(*words, "--resume", source="ck", out="out"), whole)
+
+
+class Metadata(Folder):
+    """What files and indices say of themselves."""
+
+    def metadata(self, *inputs, words=("--to", "bf16")):
+        _, self.remarks = self.run_here("cast", *inputs, *words, "-o", "o.safetensors")
+        return parse(self.path / "o.safetensors")[0].get("__metadata__")
+
+    def setUp(self):
+        super().setUp()
+        self.write("md/x.safetensors", {"a": self.tensor([2], [1.0, 2.0])}, {"format": "pt", "step": "1", "who": "x"})
+        self.write("md/y.safetensors", {"b": self.tensor([2], [3.0, 4.0])}, {"format": "pt", "step": "2", "license": "mit"})
+        self.write("md/z.safetensors", {"c": self.tensor([2], [3.0, 4.0])})
+
+    def test_of_files_what_none_contradicts(self):
+        merged = {"format": "pt", "who": "x", "license": "mit"}
+        lost = "left out of __metadata__, for the files say different things: 'step'\n"
+        for inputs in (("md",), ("md/*.safetensors",), ("md/x.safetensors", "md/y.safetensors", "md/z.safetensors"), ("md:*",)):
+            self.assertEqual(self.metadata(*inputs), merged, inputs)
+            self.assertEqual(self.remarks.count(lost), 1, self.remarks)
+        many = {f"k{i}": "1" for i in range(5)}
+        self.write("md/x.safetensors", {"a": self.tensor([2], [1.0, 2.0])}, many)
+        self.write("md/y.safetensors", {"b": self.tensor([2], [1.0, 2.0])}, {key: "2" for key in many})
+        self.assertIsNone(self.metadata("md"))
+        self.assertIn("different things: 'k0', 'k1', 'k2' and 2 more\n", self.remarks)
+
+    def test_of_a_tensor_those_of_its_file(self):
+        self.assertEqual(self.metadata("md:a"), {"format": "pt", "step": "1", "who": "x"})
+        self.assertEqual(self.remarks, "")
+        self.assertEqual(self.metadata("md:[ac]"), {"format": "pt", "step": "1", "who": "x"})
+        self.assertIsNone(self.metadata("md:c"))
+
+    def test_what_is_said_of_tensors_is_said_anew(self):
+        self.write("w/1.safetensors", {"m.p": self.tensor([32], [1.0] * 32)}, {"tensor_names": "[\"m.p\"]", "ulpscope_codes": "[\"m.p\"]"})
+        self.write("w/2.safetensors", {"m.q": self.tensor([32], [1.0] * 32)}, {"tensor_names": "[\"m.q\"]"})
+        said = self.metadata("w", words=("--to", "e4m3", "--scale", "amax", "--layout", "torchao"))
+        self.assertEqual((json.loads(said["tensor_names"]), "ulpscope_codes" in said, "left out" in self.remarks), (["m.p", "m.q"], False, False))
+
+    def index(self, entries, tensors, folder="md"):
+        (self.path / folder / "model.safetensors.index.json").write_text(json.dumps({**entries, "weight_map": tensors}))
+
+    def written_index(self):
+        _, self.remarks = self.run_here("cast", "md", "--to", "bf16", "-o", "out")
+        return json.loads((self.path / "out/model.safetensors.index.json").read_text())
+
+    def test_an_index_keeps_its_entries(self):
+        tensors = {"a": "x.safetensors", "b": "y.safetensors"}
+        self.index({"metadata": {"total_size": 999, "total_parameters": 4, "by": {"who": ["me"]}}, "note": "kept"}, tensors)
+        self.assertEqual(self.written_index(), {"metadata": {"total_size": 8, "total_parameters": 4, "by": {"who": ["me"]}}, "note": "kept", "weight_map": tensors})
+        for metadata in ({"metadata": None}, {}):
+            self.index(metadata, tensors)
+            self.assertEqual(self.written_index(), {"metadata": {"total_size": 8}, "weight_map": tensors})
+
+    def test_what_an_index_does_not_list_is_named(self):
+        self.index({}, {"a": "x.safetensors", "b": "y.safetensors"})
+        self.write("md/y.safetensors", {"b": self.tensor([2], [3.0, 4.0]), "old": self.tensor([1], [5.0]), "older": self.tensor([1], [6.0])})
+        line = "left out: 2 tensors (md/y.safetensors:old, md/y.safetensors:older), which the index does not list"
+        self.written_index()
+        self.assertEqual(self.remarks.splitlines(), [line])
+        for words in (("cast", "md", "--to", "bf16", "-o", "o.safetensors"), ("census", "md"), ("sweep", "md"), ("info", "md"), ("choose", "md"), ("diff", "md", "md"),
+                      ("census", "md:*", "-o", "report"), ("census", "md/model.safetensors.index.json")):
+            _, err = self.run_here(*words)
+            self.assertEqual(err.splitlines().count(line), 2 if words[0] == "diff" else 1, (words, err))
+        _, err = self.run_here("info", "md:b")
+        self.assertEqual(err, "")
+
+
+class EmptyName(Folder):
+    """A tensor may be named by the empty word."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("en/a.safetensors", {"": self.tensor([2, 32], [i / 64 for i in range(64)]), "tensor": self.tensor([32], [2.0] * 32)}, {"format": "pt"})
+
+    def test_it_stays_empty(self):
+        header, _ = self.cast("--to", "e4m3", "--scale", "row", source="en", out="o.safetensors")
+        self.assertEqual(set(header), {"", ".scale", "tensor", "tensor.scale", "__metadata__"})
+        self.run_here("cast", "en", "--to", "bf16", "-o", "out")
+        self.assertEqual(set(parse(self.path / "out/a.safetensors")[0]), {"", "tensor", "__metadata__"})
+        self.assertEqual(self.cast("--to", "bf16", source="en:", out="o.safetensors")[0].keys() - {"__metadata__"}, {""})
+
+    def test_choose_and_diff_tell_the_two_apart(self):
+        out, _ = self.run_here("choose", "en", "--to", "e2m1,e4m3", "--scale", "none,row", "--sqnr", "25", "--csv", "-o", "p.toml")
+        self.assertEqual([line.split(",")[0] for line in out.splitlines()[1:]], ["en/a.safetensors:", "en/a.safetensors:tensor"])
+        header, _ = self.cast("--plan", "p.toml", source="en", out="o.safetensors")
+        self.assertEqual((header[""]["dtype"], header["tensor"]["dtype"]), ("F8_E4M3", "F4"))
+        out, err = self.run_here("diff", "en", "en", "--csv")
+        self.assertEqual([line.split(",")[0] for line in out.splitlines()[1:]], ["en/a.safetensors:", "en/a.safetensors:tensor"])
+        _, err = self.run_here("diff", "en", "o.safetensors", "--csv", wanted=1)
+        self.assertIn("2 tensors compared, 1 of them equal; 0 without the like", err)
 
 
 if __name__ == "__main__":

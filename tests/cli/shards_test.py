@@ -71,7 +71,7 @@ class Shards(Model):
 
     def test_launchers_say_which_shard_this_is(self):
         wanted = self.whole("census", "--to", "e4m3")
-        array = {"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_STEP": "5", "SLURM_ARRAY_TASK_COUNT": "2"}
+        array = {"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_MAX": "15", "SLURM_ARRAY_TASK_STEP": "5", "SLURM_ARRAY_TASK_COUNT": "2"}
         for name, places in (("slurm", [{"SLURM_PROCID": str(i), "SLURM_NTASKS": "3"} for i in range(3)]),
                              ("openmpi", [{"OMPI_COMM_WORLD_RANK": str(i), "OMPI_COMM_WORLD_SIZE": "2"} for i in range(2)]),
                              ("pmi", [{"PMI_RANK": str(i), "PMI_SIZE": "4"} for i in range(4)]),
@@ -83,6 +83,35 @@ class Shards(Model):
             self.assertEqual(self.merged(name), wanted, name)
         for environment in ({}, {"SLURM_PROCID": "1"}, {"PMI_RANK": "4", "PMI_SIZE": "4"}, {"SLURM_PROCID": "x", "SLURM_NTASKS": "2"}):
             self.assertIn("--shard auto: no place among others", self.refused("census", "model", "--shard", "auto", "-o", "x", environment=environment))
+
+    def test_tasks_of_an_array_that_say_no_place_are_refused(self):
+        def array(task, least, most, step, count):
+            return {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_MIN": least, "SLURM_ARRAY_TASK_MAX": most, "SLURM_ARRAY_TASK_STEP": step, "SLURM_ARRAY_TASK_COUNT": count}
+
+        words = ("census", "model", "--to", "e4m3", "--shard", "auto", "-o", "tasks")
+        for numbers in (("3", "1", "7", "1", "3"), ("1", "1", "7", "1", "3"), ("2", "1", "7", "2", "4"), ("9", "1", "7", "2", "4"), ("0", "1", "7", "2", "4"), ("1", "3", "1", "1", "1")):
+            line = self.refused(*words, environment=array(*numbers))
+            self.assertIn(f"--shard auto: task {numbers[0]} is of an array of {numbers[4]} tasks from {numbers[1]} to {numbers[2]} in steps of {numbers[3]}", line)
+            self.assertIn("give each task its own: --shard I/N -o PART/I-of-N", line)
+            self.refused(*words, environment=array(*numbers) | {"SLURM_PROCID": "0", "SLURM_NTASKS": "2"})
+        self.assertFalse((self.folder / "parts/tasks").exists())
+        for last in ("5", "8"):  # the greatest of 1-8:4, and the end of that range
+            self.program("parts", *words[:-1], f"to-{last}", environment=array("5", "1", last, "4", "2"))
+            self.assertTrue((self.folder / f"parts/to-{last}/1-of-2/part.json").exists())
+
+    def test_a_task_that_is_run_again_alone_is_no_whole(self):
+        alone = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "1", "SLURM_ARRAY_TASK_STEP": "1", "SLURM_ARRAY_TASK_COUNT": "1"}
+        words = ("census", "model", "--to", "e4m3", "--shard")
+        for index in (0, 2):
+            self.program("parts", *words, "auto", "-o", "again", environment={"PMI_RANK": str(index), "PMI_SIZE": "3"})
+        self.assertEqual(self.refused(*words, "auto", "-o", "again", environment=alone),
+                         "again: holds 0-of-3, and this would be 0-of-1; to run one part of those again, give --shard I/N -o again/I-of-N, else another folder")
+        self.assertEqual(sorted(path.name for path in (self.folder / "parts/again").iterdir()), ["0-of-3", "2-of-3"])
+        self.program("parts", *words, "1/3", "-o", "again/1-of-3")
+        self.assertEqual(self.merged("again"), self.whole("census", "--to", "e4m3"))
+        for _ in range(2):  # an array of one task, and it again
+            self.program("parts", *words, "auto", "-o", "whole", environment=alone)
+        self.assertEqual([path.name for path in (self.folder / "parts/whole").iterdir()], ["0-of-1"])
 
     def test_what_does_not_fit_together_is_refused(self):
         self.shard("census", 3, "--to", "e4m3")

@@ -226,7 +226,7 @@ TEST_CASE("the reason tells what the choice loses", "[quantization]") {
   choice.count = 4, choice.to_zero = 2;
   const auto reason = [&](double wanted) { return studies::recommend({choice}, {.sqnr_db = wanted}).reason; };
   CHECK(reason(30) == "the fewest bits asked for reach 30 dB; as stored 50% become zero");
-  CHECK(reason(50) == "none reaches 50 dB; the nearest is int8, mx:floor, 49 dB; as stored 50% become zero");
+  CHECK(reason(50) == "none reaches 50 dB; the nearest is int8, mx:floor, 49 dB, in which 50% become zero");
   choice.overflow = 1;
   CHECK(reason(30) == "the fewest bits asked for reach 30 dB; as stored 25% overflow and 50% become zero");
 }
