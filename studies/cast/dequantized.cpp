@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,114 +12,16 @@
 #include <utility>
 
 #include "emu/catalogue.hpp"
-#include "emu/decode.hpp"
 #include "emu/error.hpp"
 #include "emu/names.hpp"
 #include "emu/visible.hpp"
+#include "studies/cast/code_values.hpp"
 #include "studies/cast/layouts.hpp"
 
 namespace ulpscope::studies {
 namespace {
 
 using tensors::Tensor;
-
-/// Blocks of matrices of so many rows, each with a scale.
-struct Grid {
-  std::uint64_t columns = 1, block_rows = 1, block_columns = 1, blocks_per_row = 1, matrix_rows = 1;
-
-  std::uint64_t row_of_blocks(std::uint64_t row) const {
-    return row / matrix_rows * ((matrix_rows + block_rows - 1) / block_rows) + row % matrix_rows / block_rows;
-  }
-};
-
-/// Codes under scales.
-struct Parts {
-  Tensor codes, scales;
-  std::optional<Tensor> tensor_scale;
-  std::optional<Tensor> zero_points = {};       ///< in the grid of the scales
-  bool is_packed = false;                       ///< two codes of 4 bits in each element
-  std::optional<emu::Format> scale_bytes = {};  ///< what scales in elements of U8 are
-  TensorScale second = TensorScale::factor;     ///< what the second scale is
-  std::vector<std::uint64_t> shape;
-  Grid grid;
-};
-
-class DequantizedSource : public tensors::Source {
- public:
-  explicit DequantizedSource(Parts parts) : parts_(std::move(parts)) {}
-
-  void read(std::uint64_t first, std::span<float> out) const override {
-    std::vector<double> values(out.size());
-    read(first, std::span(values));
-    std::ranges::transform(values, out.begin(), [](double x) { return static_cast<float>(x); });
-  }
-
-  void read(std::uint64_t first, std::span<double> out) const override {
-    if (out.empty()) return;
-    read_values(first, out);
-    const double second = tensor_scale();
-    const Grid& grid = parts_.grid;
-    std::vector<double> scales, zeros;
-    for (std::size_t done = 0; done < out.size();) {
-      const std::uint64_t index = first + done, row = index / grid.columns, column = index % grid.columns;
-      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(grid.columns - column, out.size() - done));
-      const std::uint64_t block = column / grid.block_columns, last = (column + size - 1) / grid.block_columns;
-      scales.resize(static_cast<std::size_t>(last - block + 1));
-      const std::uint64_t first_block = grid.row_of_blocks(row) * grid.blocks_per_row + block;
-      read_scales(first_block, scales);
-      zeros.assign(scales.size(), 0);
-      if (parts_.zero_points) parts_.zero_points->source->read(first_block, std::span(zeros));
-      for (std::size_t i = 0; i < size; ++i) {
-        double& x = out[done + i];
-        const auto of_block = static_cast<std::size_t>((column + i) / grid.block_columns - block);
-        x = (x - zeros[of_block]) * scales[of_block];
-        x = parts_.second == TensorScale::factor ? x * second : x / second;
-      }
-      done += size;
-    }
-  }
-
-  void read_codes(std::uint64_t first, std::span<emu::Code> out) const override {
-    std::vector<double> values(out.size());
-    read(first, std::span(values));
-    std::ranges::transform(values, out.begin(), [](double x) { return std::bit_cast<emu::Code>(x); });
-  }
-
-  void check() const override {
-    parts_.codes.source->check();
-    parts_.scales.source->check();
-  }
-
- private:
-  void read_values(std::uint64_t first, std::span<double> out) const {
-    if (!parts_.is_packed) return parts_.codes.source->read(first, out);
-    std::vector<emu::Code> bytes(out.size() / 2 + 1);
-    const std::uint64_t last = (first + out.size() - 1) / 2;
-    bytes.resize(static_cast<std::size_t>(last - first / 2 + 1));
-    parts_.codes.source->read_codes(first / 2, bytes);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const std::uint64_t index = first + i;
-      const emu::Code byte = bytes[static_cast<std::size_t>(index / 2 - first / 2)];
-      out[i] = emu::decode(emu::e2m1, index % 2 == 0 ? byte & 15 : byte >> 4);
-    }
-  }
-
-  void read_scales(std::uint64_t first, std::span<double> out) const {
-    if (!parts_.scale_bytes) return parts_.scales.source->read(first, out);
-    std::vector<emu::Code> codes(out.size());
-    parts_.scales.source->read_codes(first, codes);
-    std::ranges::transform(codes, out.begin(), [&](emu::Code code) { return emu::decode(*parts_.scale_bytes, code); });
-  }
-
-  double tensor_scale() const {
-    if (!parts_.tensor_scale) return 1;
-    std::array<double, 1> one{};
-    parts_.tensor_scale->source->read(0, std::span<double>(one));
-    return parts_.second == TensorScale::amax ? nvfp4_tensor_scale(emu::e2m1, one.front()) : one.front();
-  }
-
-  Parts parts_;
-};
 
 std::uint64_t blocks_of(std::uint64_t extent, std::uint64_t of) { return (extent + of - 1) / of; }
 
@@ -133,8 +34,8 @@ std::optional<std::uint64_t> block_extent(std::uint64_t extent, std::uint64_t bl
 }
 
 /// The grid that scales of this shape lay over a tensor.
-std::optional<Grid> grid_of(const std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& scales) {
-  Grid grid{.columns = shape.empty() ? 1 : shape.back()};
+std::optional<CodeGrid> grid_of(const std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& scales) {
+  CodeGrid grid{.columns = shape.empty() ? 1 : shape.back()};
   std::uint64_t rows = 1, block_rows = 1;
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
   for (std::size_t i = 0; i + 1 < scales.size(); ++i) block_rows *= scales[i];
@@ -155,13 +56,13 @@ std::optional<Grid> grid_of(const std::vector<std::uint64_t>& shape, const std::
 }
 
 /// Of blocks of 32, in NVFP4 of 16, whose scales fill up tiles.
-std::optional<Grid> padded_grid_of(const Parts& parts) {
+std::optional<CodeGrid> padded_grid_of(const CodeParts& parts) {
   const std::uint64_t block = parts.is_packed ? 16 : 32, columns = parts.shape.empty() ? 1 : parts.shape.back();
   std::uint64_t rows = 1;
   for (std::size_t i = 0; i + 1 < parts.shape.size(); ++i) rows *= parts.shape[i];
   if (columns % block != 0 || parts.scales.shape != padded_grid(rows, std::max<std::uint64_t>(columns / block, 1)))
     return std::nullopt;
-  return Grid{.columns = columns, .block_columns = block, .blocks_per_row = parts.scales.shape.back(), .matrix_rows = rows};
+  return CodeGrid{.columns = columns, .block_columns = block, .blocks_per_row = parts.scales.shape.back(), .matrix_rows = rows};
 }
 
 bool is_of_bytes(const Tensor& tensor) { return tensor.dtype.name == "uint8"; }
@@ -173,20 +74,24 @@ class Finder {
   }
 
   /// The parts of what these scales belong to, under one layout.
-  std::optional<Parts> parts_of(const Tensor& scales, const StorageLayout& layout) const {
+  std::optional<CodeParts> parts_of(const Tensor& scales, const StorageLayout& layout) const {
     if (scales.opaque || !scales.name.ends_with(layout.scale)) return std::nullopt;
     const std::string base = scales.name.substr(0, scales.name.size() - layout.scale.size());
     if (layout.has_leaves && layout.name_of(base).empty()) return std::nullopt;
     for (const std::string_view ending : {layout.codes_of_4_bits, layout.codes}) {
       const Tensor* const codes = find(base + std::string(ending));
       if (codes == nullptr) continue;
-      Parts parts{.codes = *codes, .scales = scales, .tensor_scale = {}, .shape = codes->shape, .grid = {}};
+      CodeParts parts{.codes = *codes, .scales = scales, .tensor_scale = {}, .shape = codes->shape, .grid = {}};
       parts.is_packed = layout.bytes_of_codes && is_of_bytes(*codes) && ending == layout.codes_of_4_bits;
       if (layout.bytes_of_scales && is_of_bytes(scales))
         parts.scale_bytes = parts.is_packed && layout.padded_scales ? emu::e4m3 : emu::float8_e8m0fnu;
+      if (!layout.shape_of_words.empty() && ending == layout.codes_of_4_bits && codes->dtype.name == "int32") {
+        const Tensor* const said = find(base + std::string(layout.shape_of_words));
+        if (said == nullptr || !take_words(*said, parts)) continue;
+      }
       if (!is_quantized(parts, layout)) continue;
       if (parts.is_packed && !unpack(layout, parts)) continue;
-      const std::optional<Grid> grid = layout.padded_scales ? padded_grid_of(parts) : grid_of(parts.shape, scales.shape);
+      const std::optional<CodeGrid> grid = layout.padded_scales ? padded_grid_of(parts) : grid_of(parts.shape, scales.shape);
       if (!grid) continue;
       parts.grid = *grid;
       const Tensor* const second = layout.tensor_scale.empty() ? nullptr : find(base + std::string(layout.tensor_scale));
@@ -210,15 +115,27 @@ class Finder {
 
  private:
   /// Codes of few bits, or of more that are said to be codes, under scales of floating point.
-  bool is_quantized(const Parts& parts, const StorageLayout& layout) const {
+  bool is_quantized(const CodeParts& parts, const StorageLayout& layout) const {
     const tensors::DType& dtype = parts.codes.dtype;
     const bool is_wide = layout.stores_scaled(emu::float16, ScaleRule::amax) && wide_.contains(parts.codes.name);
-    const bool has_codes =
-        is_wide || (dtype.format ? dtype.format->bits() <= most_bits_of_codes : parts.is_packed || dtype.name == "int8");
+    const bool has_codes = is_wide || (dtype.format ? dtype.format->bits() <= most_bits_of_codes
+                                                    : parts.is_packed || parts.shape_of_words || dtype.name == "int8");
     return has_codes && !parts.codes.opaque && (parts.scales.dtype.format || parts.scale_bytes);
   }
 
-  static bool unpack(const StorageLayout& layout, Parts& parts) {
+  /// Takes codes as words, if the entry says the shape of a matrix that they fill.
+  static bool take_words(const Tensor& said, CodeParts& parts) {
+    if (said.opaque || said.dtype.format || said.shape != std::vector<std::uint64_t>{2} || parts.shape.size() != 2)
+      return false;
+    std::array<double, 2> extents{};
+    said.source->read(0, std::span<double>(extents));
+    parts.shape.back() *= 8;
+    if (extents[0] != static_cast<double>(parts.shape[0]) || extents[1] != static_cast<double>(parts.shape[1])) return false;
+    parts.shape_of_words = said;
+    return true;
+  }
+
+  static bool unpack(const StorageLayout& layout, CodeParts& parts) {
     if (parts.shape.empty()) return false;
     parts.shape.back() *= 2;
     if (!layout.blocks_apart) return true;
@@ -234,7 +151,7 @@ class Finder {
 };
 
 /// The name of the whole: that of the codes without the layout's ending.
-Tensor whole_of(const Parts& parts, const StorageLayout& layout) {
+Tensor whole_of(const CodeParts& parts, const StorageLayout& layout) {
   const std::string &label = parts.scales.label, &of_scales = parts.scales.name;
   const std::string name = layout.name_of(of_scales.substr(0, of_scales.size() - layout.scale.size()));
   const std::string shown = emu::visible(of_scales);  // as labels have it
@@ -242,7 +159,7 @@ Tensor whole_of(const Parts& parts, const StorageLayout& layout) {
           name,
           {emu::format_name(emu::float64), emu::float64},
           parts.shape,
-          std::make_shared<DequantizedSource>(parts)};
+          values_of(parts)};
 }
 
 /// All tensors of a file, or of a checkpoint; none where they cannot all be opened: what is asked of one need not be right of
@@ -277,15 +194,17 @@ Dequantized dequantized(const std::vector<Tensor>& tensors, std::set<std::string
   std::set<std::string> used;
   for (const Tensor& tensor : tensors)
     for (const StorageLayout& layout : layouts()) {
-      const std::optional<Parts> parts = finder.parts_of(tensor, layout);
+      const std::optional<CodeParts> parts = finder.parts_of(tensor, layout);
       if (!parts || used.contains(parts->codes.name) || used.contains(tensor.name)) continue;
       used.insert({parts->codes.name, parts->scales.name});
       if (parts->tensor_scale) used.insert(parts->tensor_scale->name);
       if (parts->zero_points) used.insert(parts->zero_points->name);
+      if (parts->shape_of_words) used.insert(parts->shape_of_words->name);
       std::vector<Tensor>& of_codes = scales[parts->codes.name];
       of_codes.push_back(parts->scales);
       if (parts->tensor_scale) of_codes.push_back(*parts->tensor_scale);
       if (parts->zero_points) of_codes.push_back(*parts->zero_points);
+      if (parts->shape_of_words) of_codes.push_back(*parts->shape_of_words);
       const Tensor whole = whole_of(*parts, layout);
       wholes.emplace(parts->codes.name, hadamard && hadamard->fits(whole) ? tensors::rotated_back(whole, *hadamard) : whole);
     }

@@ -26,10 +26,11 @@ bool is_fp4(emu::Format format, ScaleRule rule) { return format == emu::e2m1 && 
 
 bool every_pair(emu::Format, ScaleRule) { return true; }
 
-/// 0.20: naive-quantized, float-quantized, mxfp8-quantized, nvfp4-pack-quantized, mxfp4-pack-quantized.
+/// 0.20: naive-quantized, float-quantized, mxfp8-quantized, nvfp4-pack-quantized, mxfp4-pack-quantized, pack-quantized.
 bool by_compressed_tensors(emu::Format format, ScaleRule rule) {
   const bool is_one_scale = rule == ScaleRule::amax || rule == ScaleRule::pow2 || rule == ScaleRule::row;
   if (format == emu::integer(8)) return is_one_scale || rule == ScaleRule::minmax || rule == ScaleRule::minmax_row;
+  if (format == emu::integer(4)) return rule == ScaleRule::row || rule == ScaleRule::tile_1x128;
   if (format == emu::e4m3) return is_one_scale || rule == ScaleRule::tile_128x128 || is_mx(rule);
   return is_fp4(format, rule);
 }
@@ -230,7 +231,8 @@ const std::vector<StorageLayout>& layouts() {
        .stores_codes_alone = true},
       {.name = "compressed-tensors",
        .reader = "vLLM; compressed-tensors 0.20, compressors/",
-       .formats = "e4m3: amax, pow2, row, 128x128, mx; int8: amax, pow2, row, minmax, minmax:row; e2m1: mx, nvfp4",
+       .formats =
+           "e4m3: amax, pow2, row, 128x128, mx; int8: amax, pow2, row, minmax, minmax:row; int4: row, 1x128; e2m1: mx, nvfp4",
        .stores_scaled = by_compressed_tensors,
        .codes = "",
        .codes_of_4_bits = "_packed",
@@ -240,6 +242,7 @@ const std::vector<StorageLayout>& layouts() {
        .tensor_scale_is = TensorScale::divisor,
        .bytes_of_codes = true,
        .bytes_of_scales = true,
+       .shape_of_words = "_shape",
        .one_scale = OneScale::vector},
       {.name = "modelopt",
        .reader = "TensorRT-LLM, vLLM; nvidia-modelopt 0.47, torch/export/",

@@ -42,6 +42,9 @@ struct StorageLayout {
   bool whole_blocks = false;              ///< rows consist of whole blocks of MX and NVFP4
   bool padded_scales = false;             ///< rows of scales are as many as 128 divides, and blocks of a row as 4
   bool stores_codes_alone = false;        ///< of less than 16 bits without scales
+  /// Symmetric integers of 4 bits lie eight in an element of I32, the first in its low bits, each with 8 added; the ending of
+  /// what holds their shape. Empty: each is an element.
+  std::string_view shape_of_words = {};
   OneScale one_scale = OneScale::scalar;  ///< the shape of the scale of a whole tensor
   bool has_leaves = false;  ///< the stem is `MODULE._LEAF` of a tensor MODULE.LEAF, and else its name; and there is metadata
 

@@ -19,7 +19,12 @@ namespace {
 
 using Shape = std::vector<std::uint64_t>;
 
-constexpr const char *bytes_dtype = "U8", *signed_dtype = "I8";
+constexpr const char *bytes_dtype = "U8", *signed_dtype = "I8", *words_dtype = "I32", *shape_dtype = "I64";
+
+/// Whether codes lie eight in a word.
+bool are_in_words(const StorageLayout& layout, emu::Format format, ScaleRule rule) {
+  return !layout.shape_of_words.empty() && format == emu::integer(4) && !has_zero_point(rule);
+}
 
 /// Elements of a block of a row, of rules that have such blocks: they store one scale for each.
 std::uint64_t block_length(ScaleRule rule) {
@@ -85,6 +90,11 @@ CodesEntry codes_entry(const StorageLayout& layout, const std::string& name, con
     throw Error("its " + std::to_string(rows) + " rows are no multiple of " + std::to_string(block_length(rule)));
   CodesEntry entry{layout.stem_of(name) + std::string(has_4_bits ? layout.codes_of_4_bits : layout.codes), {}, shape};
   if (has_zero_point(rule)) return {layout.stem_of(name) + std::string(layout.codes), signed_dtype, shape};
+  if (are_in_words(layout, format, rule)) {
+    if (shape.size() != 2) throw Error("it is no matrix");
+    check_rows(rule == ScaleRule::row ? 8 : block_length(rule));
+    return {entry.name, words_dtype, {shape.front(), columns / 8}};
+  }
   if (!has_4_bits || !layout.bytes_of_codes) return entry;
   const std::uint64_t unit = layout.blocks_apart ? block_length(rule) : 2;
   check_rows(unit);
@@ -195,10 +205,15 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& of_name, const 
   const CodesEntry codes = codes_entry(layout, name, tensor.shape, how.format, rule);
   std::vector<tensors::NamedCodes> entries;
   const bool zero_points = has_zero_point(rule);
-  // Integers with a zero point are bytes in two's complement already.
-  constexpr emu::Format byte = emu::float8_e8m0fnu;
-  entries.push_back({codes.name, zero_points ? byte : how.format, codes.shape,
-                     [tensor, how, quantized](std::uint64_t first, std::span<emu::Code> out) {
+  const bool in_words = are_in_words(layout, how.format, rule);
+  // Integers with a zero point are bytes in two's complement already, and those in words are of 4 bits.
+  constexpr emu::Format byte = emu::float8_e8m0fnu, nibble = emu::e2m1;
+  entries.push_back({codes.name,
+                     zero_points ? byte
+                     : in_words  ? nibble
+                                 : how.format,
+                     codes.shape,
+                     [tensor, how, quantized, in_words](std::uint64_t first, std::span<emu::Code> out) {
                        while (!out.empty()) {
                          const QuantizedOne::Part& held = quantized->with_element(tensor, how, first);
                          const std::uint64_t left = held.elements.first + held.elements.count - first;
@@ -207,6 +222,9 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& of_name, const 
                            std::vector<double> values(size);
                            const MadeFinite found = held.quantized->read(first + begin, values, here.subspan(begin, size));
                            if (how.made_finite) how.made_finite(found);
+                           if (!in_words) return;
+                           for (emu::Code& code : here.subspan(begin, size))
+                             code = (emu::twos_complement(how.format, code) + 8) & 15;
                          });
                          first += here.size();
                          out = out.subspan(here.size());
@@ -235,6 +253,14 @@ std::vector<tensors::NamedCodes> entries_of(const StorageLayout& of_name, const 
                        }
                      },
                      layout.bytes_of_scales && format == emu::float8_e8m0fnu ? bytes_dtype : ""});
+  if (in_words)
+    entries.push_back({stem + std::string(layout.shape_of_words),
+                       emu::float64,  // of 64 bits
+                       {tensor.shape.size()},
+                       [shape = tensor.shape](std::uint64_t first, std::span<emu::Code> out) {
+                         std::copy_n(shape.begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
+                       },
+                       shape_dtype});
   if (zero_points)
     entries.push_back({stem + std::string(layout.zero_point), byte, scale_shape(layout, tensor.shape, rule),
                        [tensor, how, quantized](std::uint64_t first, std::span<emu::Code> out) {

@@ -7,13 +7,14 @@ import functools
 import io
 import json
 import operator
+import random
 import struct
 import unittest
 
 from cast_folder import NAME, Folder, floats
 from files_test import parse, run, safetensors
 
-FORMATS = ("e4m3", "e5m2", "e2m1", "e3m2", "int8")
+FORMATS = ("e4m3", "e5m2", "e2m1", "e3m2", "int8", "int4")
 RULES = ("amax", "pow2", "row", "1x128", "128x128", "mx:floor", "nvfp4", "minmax", "minmax:row")
 
 
@@ -66,6 +67,41 @@ class Layouts(Folder):
                     stem = name.replace(".", "._") if layout == "torchao" and name not in data else name
                     written = sum(len(some) for entry, some in data.items() if entry.startswith(stem))
                     self.assertAlmostEqual(bits[name] * size / 8, written, delta=1e-6, msg=(layout, name, to, rule))
+
+    def test_int4_of_compressed_tensors_lies_eight_in_a_word(self):
+        drawn = random.Random(3)
+        rows, columns = 3, 256
+        values = [drawn.gauss(0, 1) for _ in range(rows * columns)]
+        self.write("m.safetensors", {NAME: self.tensor([rows, columns], values)})
+        values = floats(struct.pack(f"<{len(values)}f", *values))
+        for rule, block in (("row", columns), ("1x128", 128)):
+            groups = columns // block
+            header, data = self.cast("--to", "int4", "--scale", rule, "--layout", "compressed-tensors", out="o.safetensors")
+            self.assert_entries(header, {NAME + "_packed": ("I32", [rows, columns // 8]), NAME + "_scale": ("F32", [rows, groups]), NAME + "_shape": ("I64", [2])})
+            self.assertEqual(struct.unpack("<2q", data[NAME + "_shape"]), (rows, columns))
+            words, scales = struct.unpack(f"<{rows * columns // 8}I", data[NAME + "_packed"]), floats(data[NAME + "_scale"])
+            for group in range(rows * groups):
+                whole = range(group * block, (group + 1) * block)
+                codes = [(words[i // 8] >> 4 * (i % 8) & 15) - 8 for i in whole]
+                self.assertEqual(max(map(abs, codes)), 7)
+                self.assertAlmostEqual(scales[group] * 7, max(abs(values[i]) for i in whole), delta=1e-5)
+                for i, code in zip(whole, codes):
+                    self.assertLessEqual(abs(code * scales[group] - values[i]), scales[group] * 0.500001)
+            _, err = self.run_here("diff", "m.safetensors", "o.safetensors", "--csv", wanted=1)
+            self.assertIn("1 tensors compared, 0 of them equal; 0 without the like", err)
+            out, _ = self.run_here("diff", "m.safetensors", "o.safetensors", "--json", wanted=1)
+            census, = csv.DictReader(io.StringIO(self.run_here("census", "m.safetensors", "--to", "int4", "--scale", rule, "--policy", "saturating", "--csv")[0]))
+            self.assertAlmostEqual(json.loads(out)["diff"][0]["sqnr_db"], float(census["sqnr_db"]), delta=1e-4)
+            self.assertIn("is codes under scales", self.refused("cast", "o.safetensors", "--to", "bf16", "-o", "x.safetensors"))
+            for extents in ((rows, columns - 1), (1, rows * columns)):  # of other codes: what is stored is compared as it is
+                shape = data | {NAME + "_shape": struct.pack("<2q", *extents)}
+                self.write("p.safetensors", {name: (entry["dtype"], entry["shape"], shape[name]) for name, entry in header.items()})
+                _, err = self.run_here("diff", "m.safetensors", "p.safetensors", "--csv", wanted=1)
+                self.assertIn("0 tensors compared", err)
+        for shape, why in (([2, 20], "its rows of 20 elements are no multiple of 8"), ([16], "it is no matrix"), ([2, 2, 8], "it is no matrix")):
+            self.write("n.safetensors", {NAME: self.tensor(shape, [1.0] * functools.reduce(operator.mul, shape))})
+            self.assertEqual(self.refused("cast", "n.safetensors", "--to", "int4", "--scale", "row", "--layout", "compressed-tensors", "-o", "o.safetensors"),
+                             f"n.safetensors:{NAME}: layout compressed-tensors does not store int4 under row: {why}")
 
     def cast_of(self, shape, *words, source="F32", bytes_of=4, metadata=None):
         count = 1
