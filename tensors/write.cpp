@@ -210,7 +210,7 @@ void put_npy_integers(const Destination& to, const Tensor& integers) {
     integers.source->read_codes(first, out);
     const emu::Code sign = emu::Code{1} << (own_bits - 1);
     if (is_signed && own_bits < bits)
-      for (emu::Code& code : out) code = (code ^ sign) - sign;  // the sign in all bits above it
+      for (emu::Code& code : out) code = ((code & (2 * sign - 1)) ^ sign) - sign;  // the sign in all bits above it
   };
   produce<emu::Code>(integers.count(), codes, [&](std::span<const emu::Code> part) { to.write(stored(part, bits)); });
 }

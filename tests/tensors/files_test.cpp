@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that change while they are mapped, arrays in Fortran order, and tensors of dtypes that are not known.
+// Files that change while they are mapped, arrays in Fortran order, tensors of dtypes that are not known, integers.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 
 #include "emu/catalogue.hpp"
 #include "emu/error.hpp"
+#include "tensors/elements.hpp"
 #include "tensors/guarded_pages.hpp"
 #include "tensors/mapped_file.hpp"
 #include "tensors/readers.hpp"
@@ -238,6 +239,33 @@ TEST_CASE("a tensor of a dtype that is not known has bytes and no values", "[ten
   CHECK(error_of([&] {
           tensor.source->read(0, std::span(values));
         }).starts_with("m.safetensors:a: dtype C64 is not known; known are F64 F32"));
+}
+
+TEST_CASE("integers of every type are written as such, and read as the same", "[tensors]") {
+  const Folder folder;
+  const std::string path = folder / "integers.npy";
+  struct Case {
+    const char *dtype, *read_as;
+    std::vector<std::int64_t> values;
+  };
+  for (const Case& c : {Case{"bool", "bool", {0, 1}}, Case{"int4", "int8", {-8, -1, 0, 7}}, Case{"uint4", "uint8", {0, 15}},
+                        Case{"int8", "int8", {-128, 127}}, Case{"uint8", "uint8", {0, 255}},
+                        Case{"int16", "int16", {-32768, 5}}, Case{"uint16", "uint16", {65535, 5}},
+                        Case{"int32", "int32", {-2147483647, 5}}, Case{"uint32", "uint32", {4294967295, 5}},
+                        Case{"int64", "int64", {-9007199254740993, 5}}, Case{"uint64", "uint64", {9007199254740993, 5}}}) {
+    CAPTURE(c.dtype);
+    const auto made = tensors::over_integers("x", {c.values.size(), 1}, c.dtype, c.values, nullptr);
+    std::string bytes;
+    tensors::put_npy_integers({path, [&](std::string_view more) { bytes += more; }}, made);
+    write(path, bytes);
+    const tensors::Tensor again = tensors::open_one(path);
+    CHECK(again.dtype.name == c.read_as);
+    CHECK(again.shape == made.shape);
+    std::vector<emu::Code> codes(c.values.size());
+    again.source->read_codes(0, codes);
+    const int unused = 64 - again.dtype.integer_bits();
+    for (std::size_t i = 0; i < codes.size(); ++i) CHECK(codes[i] << unused == static_cast<emu::Code>(c.values[i]) << unused);
+  }
 }
 
 TEST_CASE("a safetensors file keeps what is not rounded, and aligns its elements", "[tensors]") {

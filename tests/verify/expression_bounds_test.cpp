@@ -182,6 +182,14 @@ TEST_CASE("a sign is certain where its argument's is", "[verify][expressions]") 
   CHECK_FALSE(is("sign(sum(x))", {0.1F, 0.2F, 0.3F}, {0}));
 }
 
+TEST_CASE("an index that a kernel may compute otherwise leaves its element open", "[verify][expressions]") {
+  const Inputs inputs{{"x", {5, 6, 7}}, {"i", {0.1F, 0.2F, 0.7F}}};
+  CHECK(passes("gather(x, floor(sum(i)))", inputs, {6}));  // 0.1 + 0.2 + 0.7 is 1 or the number below it
+  CHECK(passes("gather(x, floor(sum(i)))", inputs, {5}));
+  CHECK(passes("gather(x, floor(sum(i) + 0.5))", inputs, {6}));
+  CHECK_FALSE(passes("gather(x, floor(sum(i) + 0.5))", inputs, {5}));
+}
+
 TEST_CASE("a negative power is a quotient by products", "[verify][expressions]") {
   const auto is = [](const std::string& formula, float x, float output) { return passes(formula, {{"x", {x}}}, {output}); };
   CHECK(is("x ** -2", 3, 0.11111111F));

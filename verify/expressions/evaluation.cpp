@@ -292,8 +292,19 @@ void Evaluation::keep_rearranged(std::size_t node, Kept& out, int) const {
     const auto [operand, place] = source_of(node, i);
     const Approximate x =
         is_kept(operand) ? kept_[operand]->at(place) : approximate_number(formula_.nodes[operand]);  // a number has one element
-    out.put(i, x);
+    out.put(i, may_pick_another(n, i) ? unknown(x) : x);
   }
+}
+
+bool Evaluation::may_pick_another(const Node& gather, std::uint64_t index) const {
+  if (gather.op != Op::gather) return false;
+  const Approximate at = kept_[gather.operands[1]]->at(index_of(gather, index));
+  return at.error > 0 || at.overflow != Overflow::none;
+}
+
+std::uint64_t Evaluation::index_of(const Node& gather, std::uint64_t index) const {
+  const bool one_each = gather.shape == formula_.nodes[gather.operands[1]].shape;
+  return one_each ? index : index / gather.behind % gather.picked;
 }
 
 Evaluation::Source Evaluation::source_of(std::size_t node, std::uint64_t index) const {
@@ -313,9 +324,7 @@ Evaluation::Source Evaluation::source_of(std::size_t node, std::uint64_t index) 
       return {};
     }
     case Op::gather: {
-      const bool one_each = n.shape == formula_.nodes[n.operands[1]].shape;
-      const std::uint64_t before = index / n.behind / n.picked, rest = index % n.behind;
-      const std::uint64_t which = one_each ? index : index / n.behind % n.picked;
+      const std::uint64_t before = index / n.behind / n.picked, rest = index % n.behind, which = index_of(n, index);
       const double at = kept_[n.operands[1]]->at(which).value;
       if (!(at >= 0 && at < static_cast<double>(n.along)) || at != std::floor(at))
         throw Error(

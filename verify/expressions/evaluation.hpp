@@ -83,6 +83,10 @@ class Evaluation {
     std::uint64_t place = 0;
   };
   Source source_of(std::size_t node, std::uint64_t index) const;
+  /// Which of its indices an element of `gather` has.
+  std::uint64_t index_of(const Node& gather, std::uint64_t index) const;
+  /// Whether a kernel may have another index there, as the index was computed.
+  bool may_pick_another(const Node& gather, std::uint64_t index) const;
 
   Formula formula_;
   std::vector<std::shared_ptr<const Kept>> kept_;  ///< by node; null: computed where it is read
