@@ -4,9 +4,12 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <map>
+#include <string>
 
 #include "emu/catalogue.hpp"
 #include "verify/conform/conform.hpp"
+#include "verify/conform/conform_faults.hpp"
 #include "verify/conform/conform_tally.hpp"
 #include "verify/conform/word_counts.hpp"
 
@@ -120,4 +123,69 @@ TEST_CASE("what is computed does not depend on how many results are wrong, nor o
 
   CHECK(wrong.mismatches > wrong.compared / 10);
   CHECK(wrong.computed < 512 * 256);
+}
+
+TEST_CASE("results that no piece has in common have the groups that each has by itself", "[verify]") {
+  using emu::float16;
+  const auto operation = GENERATE(as<std::string>{}, "", "sqrt", "tanh", "rcp");
+  const emu::Format to = operation.empty() ? GENERATE(emu::float16, emu::bfloat16, emu::float32) : emu::float16;
+  const Rules rules = GENERATE(
+      Rules{},
+      Rules{.options = {.rounding = emu::Rounding::upward, .policy = emu::Policy::saturating, .flush_subnormals = true},
+            .nan_check = NanCheck::code});
+  const std::uint64_t ulp = GENERATE(as<std::uint64_t>{}, 0, 1);
+  const Spoil spoil =
+      GENERATE(Spoil([](std::uint64_t, emu::Code right) { return right + 1; }),
+               Spoil([](std::uint64_t i, emu::Code right) { return right + mixed(i) % 7 - 3; }),
+               Spoil([](std::uint64_t i, emu::Code right) { return i % 3 == 0 ? right ^ 0x8000 : right - i % 2; }),
+               Spoil([](std::uint64_t i, emu::Code right) { return i % 4096 < 1024 ? right : emu::Code{0}; }),
+               Spoil([](std::uint64_t i, emu::Code) { return emu::Code{mixed(i) & 0xffff}; }));
+  ConformConfig config{.right = {float16, to, rules}, .ulp = ulp, .examples = 2};
+  if (!operation.empty()) config.right.operation = parse_unary_operation(operation);
+  const std::vector<ConformHypothesis> tried = hypotheses(config.right);
+  Words inputs(float16, 1 << 16), expected(to, 1 << 16), results(to, 1 << 16);
+  Inputs(float16, to, 0).fill(0, inputs);
+  compute(config.right, inputs, expected);
+  for (std::size_t i = 0; i < results.size(); ++i) results.set(i, spoil(i, expected.code(i)));
+  CAPTURE(operation, to.fraction_bits, ulp, static_cast<int>(rules.nan_check));
+
+  Tally tally(2);
+  tally_mismatches(config, tried, {7, inputs, expected, results}, false, tally);
+
+  const Classification classes(config, tried);
+  std::vector<Words> given(tried.size(), Words(to, 1 << 16));
+  for (std::size_t h = 0; h < tried.size(); ++h) compute(tried[h].computation, inputs, given[h]);
+  std::map<Group, Members> groups;
+  std::vector<emu::Code> codes(tried.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Mismatch mismatch{7 + i, inputs.code(i), expected.code(i), results.code(i)};
+    if (!is_judged(rules, float16, to, mismatch.input) || accepts(rules, to, mismatch.expected, mismatch.got, ulp)) continue;
+    for (std::size_t h = 0; h < tried.size(); ++h) codes[h] = given[h].code(i);
+    Members& members = groups[classes.group_of(mismatch, classes.explained_by(codes, mismatch.got))];
+    if (++members.count <= 2) members.examples.push_back(mismatch);
+  }
+  REQUIRE(groups.size() == tally.groups().size());
+  auto other = groups.begin();
+  for (const auto& [group, members] : tally.groups()) {
+    CHECK(group == other->first);
+    CHECK(members.count == other->second.count);
+    REQUIRE(members.examples.size() == other->second.examples.size());
+    for (std::size_t i = 0; i < members.examples.size(); ++i)
+      CHECK(members.examples[i].index == other->second.examples[i].index);
+    ++other;
+  }
+}
+
+TEST_CASE("hypotheses are not computed of results that no rounding gives", "[verify]") {
+  const bool is_function = GENERATE(false, true);
+  const Inputs inputs(emu::float32, emu::float32, 0);
+  const Questions questions{inputs, emu::float32, 0x3f000000, 0x3f100000};
+  ConformConfig config{.right = {emu::float32, emu::float32}};
+  if (is_function) config.right.operation = parse_unary_operation("sqrt");
+  Spoiled subject(config.right, [](std::uint64_t, emu::Code right) { return right ^ 0x80000000; });
+
+  const Conformance wrong = conform(subject, questions, config);
+
+  CHECK(wrong.mismatches == 0x100000);
+  CHECK(wrong.computed == 0);
 }

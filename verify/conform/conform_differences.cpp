@@ -2,7 +2,10 @@
 // Counts where other computations differ from the right one.
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <type_traits>
 
+#include "verify/conform/conform_plain.hpp"
 #include "verify/conform/conform_tally.hpp"
 
 namespace ulpscope::verify {
@@ -10,22 +13,27 @@ namespace {
 
 constexpr std::size_t compared_at_once = 1024;  // words; most blocks are equal and are told by memcmp
 
-/// Calls act(i) for every word in which the arrays differ.
-template <class Act>
-void for_each_difference(const Words& a, const Words& b, Act act) {
-  a.visit([&](const auto& x) {
-    b.visit([&](const auto& y) {
-      const std::size_t size = x.size();
-      for (std::size_t block = 0; block < size; block += compared_at_once) {
-        const std::size_t end = std::min(size, block + compared_at_once);
-        if constexpr (sizeof(x[0]) == sizeof(y[0])) {
-          if (std::memcmp(x.data() + block, y.data() + block, (end - block) * sizeof(x[0])) == 0) continue;
-        }
-        for (std::size_t i = block; i < end; ++i)
-          if (emu::Code{x[i]} != emu::Code{y[i]}) act(i);
-      }
-    });
-  });
+/// Plain differences are counted in vectors, and others one by one.
+template <class In, class Word>
+void count_between(const ConformConfig& config, std::span<const In> inputs, std::span<const Word> expected,
+                   std::span<const Word> other, RegionCounts& counts) {
+  const Computation& right = config.right;
+  const PlainResults<In, Word> results(config);
+  for (std::size_t begin = 0; begin < expected.size(); begin += compared_at_once) {
+    const std::size_t end = std::min(expected.size(), begin + compared_at_once);
+    if (std::memcmp(&expected[begin], &other[begin], (end - begin) * sizeof(Word)) == 0) continue;
+    const auto part = [=](const auto& words) { return words.subspan(begin, end - begin); };
+    auto found = results.count(part(inputs), part(expected), part(other));
+    counts[static_cast<std::size_t>(InputRegion::normal)] += found.wrong;
+    for (std::size_t i = begin; found.others != 0; ++i) {
+      if (expected[i] == other[i] || results.are_plain(inputs[i], expected[i], other[i])) continue;
+      --found.others;
+      const emu::Code input = inputs[i] & right.from.code_mask();
+      if (is_judged(right.rules, right.from, right.to, input) &&
+          !accepts(right.rules, right.to, expected[i], other[i], config.ulp))
+        ++counts[static_cast<std::size_t>(region_of(right.from, right.to, input, expected[i]))];
+    }
+  }
 }
 
 /// What is right, and the hypotheses whose bit is in `which`.
@@ -41,12 +49,12 @@ std::vector<const Computation*> computations(const Computation& right, const std
 
 void count_differences(const ConformConfig& config, const Words& inputs, const Words& expected, const Words& other,
                        RegionCounts& counts) {
-  const Computation& right = config.right;
-  for_each_difference(expected, other, [&](std::size_t i) {
-    const emu::Code input = inputs.code(i) & right.from.code_mask(), e = expected.code(i);
-    if (!is_judged(right.rules, right.from, right.to, input) || accepts(right.rules, right.to, e, other.code(i), config.ulp))
-      return;
-    ++counts[static_cast<std::size_t>(region_of(right.from, right.to, input, e))];
+  inputs.visit([&](const auto& in) {
+    expected.visit([&](const auto& e) {
+      using Word = typename std::remove_cvref_t<decltype(e)>::value_type;
+      count_between<typename std::remove_cvref_t<decltype(in)>::value_type, Word>(
+          config, in, e, std::get<std::vector<Word>>(other.array()), counts);
+    });
   });
 }
 
@@ -55,7 +63,6 @@ std::uint64_t count_differences(const ConformConfig& config, const std::vector<C
   const Computation& right = config.right;
   const PieceQuestion question{.computations = computations(right, tried, useful),
                                .code = [](std::uint64_t code) { return code; },
-                               .ordered = true,
                                .first = [](const Stretch& stretch) { return stretch.begin; }};
   return for_each_piece(question, codes, [&](Stretch piece, std::span<const emu::Code> results) {
     if (!is_judged(right.rules, right.from, right.to, piece.begin)) return;

@@ -78,11 +78,15 @@ Classification::Classification(const ConformConfig& config, const std::vector<Co
   }
 }
 
-Group Classification::group_of(const Mismatch& mismatch, std::span<const emu::Code> codes) const {
-  const Computation& right = config_.right;
+Mask Classification::explained_by(std::span<const emu::Code> given, emu::Code got) const {
   Mask explained = 0;
-  for (std::size_t h = 1; h < codes.size(); ++h)
-    explained |= static_cast<Mask>(gives(right.to, codes[h], mismatch.got) ? 1 : 0) << (h - 1);
+  for (std::size_t h = 0; h < given.size(); ++h)
+    explained |= static_cast<Mask>(gives(config_.right.to, given[h], got) ? 1 : 0) << h;
+  return explained;
+}
+
+Group Classification::group_of(const Mismatch& mismatch, Mask explained) const {
+  const Computation& right = config_.right;
   const Scene scene{right, mismatch.input, mismatch.expected, mismatch.got};
   const Fault fault = fault_of(scene, (explained & directed_) != 0, (explained & ties_) != 0);
   const InputRegion region = region_of(right.from, right.to, mismatch.input, mismatch.expected);

@@ -16,9 +16,11 @@ class Classification {
   /// Both outlive this.
   Classification(const ConformConfig& config, const std::vector<ConformHypothesis>& tried);
 
-  /// `codes`: what is right, and what each hypothesis gives. Of one piece of inputs (conform_pieces.hpp) the group depends on
-  /// nothing but in which range of word_bounds() the result lies.
-  Group group_of(const Mismatch& mismatch, std::span<const emu::Code> codes) const;
+  /// Which hypotheses give this result, by what each of them gives.
+  Mask explained_by(std::span<const emu::Code> given, emu::Code got) const;
+  /// `explained`: by which hypotheses. Of one piece of inputs (conform_pieces.hpp) the group depends on nothing but in which
+  /// range of word_bounds() the result lies.
+  Group group_of(const Mismatch& mismatch, Mask explained) const;
   /// The first words of ranges, ascending from 0 on, in each of which all words are accepted, or all belong to one group.
   void word_bounds(std::span<const emu::Code> codes, std::vector<emu::Code>& bounds) const;
 

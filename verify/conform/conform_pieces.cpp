@@ -13,8 +13,8 @@ namespace {
 
 /// Inputs that are looked at between two that are not alike.
 constexpr std::uint64_t parts = 4;
-/// Inputs that are searched together, and inputs that are pieces each, so that what is found stays in a core's cache.
-constexpr std::uint64_t inputs_at_once = std::uint64_t{1} << 16, points_at_once = 1024;
+/// Inputs that are searched together, so that what is found stays in a core's cache.
+constexpr std::uint64_t inputs_at_once = std::uint64_t{1} << 16;
 
 class Cutting {
  public:
@@ -40,21 +40,6 @@ class Cutting {
       while (points_[last].next != none && are_alike(first, points_[last].next)) last = points_[last].next;
       act({points_[first].position, points_[last].position + 1}, codes(first));
       first = points_[last].next;
-    }
-  }
-
-  /// Each input is a piece.
-  template <class Act>
-  void visit(Stretch all, const Act& act) {
-    while (all.begin != all.end) {
-      points_.clear();
-      while (points_.size() < points_at_once && (all.begin = question_.first(all)) != all.end) {
-        add_point(all.begin, all.begin + 1);
-        ++all.begin;
-      }
-      if (points_.empty()) return;
-      compute(0);
-      for (std::size_t p = 0; p < points_.size(); ++p) act({points_[p].position, points_[p].position + 1}, codes(p));
     }
   }
 
@@ -166,12 +151,8 @@ bool is_saturated(const Computation& right, emu::Code input, emu::Code expected)
 std::uint64_t for_each_piece(const PieceQuestion& question, Stretch all,
                              const std::function<void(Stretch, std::span<const emu::Code> codes)>& act) {
   Cutting cutting(question);
-  if (!question.ordered) {
-    cutting.visit(all, act);
-  } else {
-    for (std::uint64_t at = all.begin; at < all.end; at += inputs_at_once)
-      cutting.cut({at, std::min(at + inputs_at_once, all.end)}, act);
-  }
+  for (std::uint64_t at = all.begin; at < all.end; at += inputs_at_once)
+    cutting.cut({at, std::min(at + inputs_at_once, all.end)}, act);
   return cutting.computed();
 }
 

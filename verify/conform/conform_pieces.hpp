@@ -21,14 +21,11 @@ struct Stretch {
   std::uint64_t size() const { return end - begin; }
 };
 
-/// What is asked of for_each_piece().
+/// What is asked of for_each_piece(). Neighbours are neighbouring codes of a format, and all computations are conversions:
+/// these keep the order of numbers of one sign, so that they are constant between two that they send to the same code.
 struct PieceQuestion {
   std::vector<const Computation*> computations;           ///< the first is what is right
   std::function<emu::Code(std::uint64_t position)> code;  ///< of the input at a position
-  /// Whether neighbours are neighbouring codes of a format and all computations are conversions. A conversion keeps the order
-  /// of numbers of one sign, so that it is constant between two that it sends to the same code. Otherwise each input is a
-  /// piece.
-  bool ordered;
   /// The first position of interest in a stretch, or its end.
   std::function<std::uint64_t(Stretch)> first;
 };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 
+#include "verify/conform/conform_columns.hpp"
 #include "verify/conform/conform_faults.hpp"
 #include "verify/conform/word_counts.hpp"
 
@@ -97,7 +98,7 @@ class PieceTally {
 
   /// `count` results of the stretch are from `like.got` to `last`, and belong to the group of `like`.
   void add(Stretch s, const Mismatch& like, emu::Code last, std::uint64_t count, std::span<const emu::Code> codes) {
-    Members& members = tally_.members(classes_.group_of(like, codes));
+    Members& members = tally_.members(classes_.group_of(like, classes_.explained_by(codes.subspan(1), like.got)));
     members.count += count;
     for (; count != 0 && tally_.wants(members, wrong_.index(s.begin)); --count, ++s.begin) {
       s.begin += find_in_range(wrong_.results(s), like.got, last);
@@ -158,6 +159,8 @@ std::vector<Mismatch> first_mismatches(const ConformConfig& config, const Compar
 
 void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypothesis>& tried, const Compared& compared,
                       bool every_code, Tally& tally) {
+  const bool ordered = every_code && !config.right.operation && config.right.from.bits() > config.right.to.bits();
+  if (!ordered) return tally_each(config, tried, compared, tally);
   const Classification classes(config, tried);
   std::vector<const Computation*> computations{&config.right};
   for (const ConformHypothesis& hypothesis : tried) computations.push_back(&hypothesis.computation);
@@ -165,7 +168,6 @@ void tally_mismatches(const ConformConfig& config, const std::vector<ConformHypo
     const PieceQuestion question{
         .computations = computations,
         .code = [&](std::uint64_t i) { return compared.inputs.code(i) & config.right.from.code_mask(); },
-        .ordered = every_code && !config.right.operation && config.right.from.bits() > config.right.to.bits(),
         .first = [&](const Stretch& stretch) { return wrong.first(stretch); }};
     PieceTally pieces(classes, wrong, tally);
     tally.computed += for_each_piece(question, {0, compared.results.size()},
