@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wrong results that are mixed in any way are counted in ranges of words, and few inputs are computed for it.
 #include <algorithm>
+#include <array>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -139,6 +140,9 @@ TEST_CASE("results that no piece has in common have the groups that each has by 
                Spoil([](std::uint64_t i, emu::Code right) { return right + mixed(i) % 7 - 3; }),
                Spoil([](std::uint64_t i, emu::Code right) { return i % 3 == 0 ? right ^ 0x8000 : right - i % 2; }),
                Spoil([](std::uint64_t i, emu::Code right) { return i % 4096 < 1024 ? right : emu::Code{0}; }),
+               Spoil([](std::uint64_t i, emu::Code) {
+                 return std::array<emu::Code, 4>{0x7c00, 0xfc00, 0x7fff, 0}[i % 4];
+               }),
                Spoil([](std::uint64_t i, emu::Code) { return emu::Code{mixed(i) & 0xffff}; }));
   ConformConfig config{.right = {float16, to, rules}, .ulp = ulp, .examples = 2};
   if (!operation.empty()) config.right.operation = parse_unary_operation(operation);
@@ -182,7 +186,10 @@ TEST_CASE("hypotheses are not computed of results that no rounding gives", "[ver
   const Questions questions{inputs, emu::float32, 0x3f000000, 0x3f100000};
   ConformConfig config{.right = {emu::float32, emu::float32}};
   if (is_function) config.right.operation = parse_unary_operation("sqrt");
-  Spoiled subject(config.right, [](std::uint64_t, emu::Code right) { return right ^ 0x80000000; });
+  const Spoil spoil =
+      GENERATE(Spoil([](std::uint64_t, emu::Code right) { return right ^ 0x80000000; }),
+               Spoil([](std::uint64_t i, emu::Code) { return emu::Code{i % 3 == 0 ? 0x7f800000U : 0x7fc00000U}; }));
+  Spoiled subject(config.right, spoil);
 
   const Conformance wrong = conform(subject, questions, config);
 

@@ -50,7 +50,11 @@ class Columns {
       if (asked != 0) add_plain({begin, begin + size}, asked);
       if (asked != counts.wrong)
         add_alike({0, counts.wrong - asked}, begin, [&](std::size_t i) { return is_plain_and_wrong(i) && !is_asked(i); });
-      if (counts.others != 0) add_others({begin, begin + size});
+      if (counts.nan != 0) add_alike({0, counts.nan}, begin, [&](std::size_t i) { return is_special(i) && !is_infinite(i); });
+      const bool asks_infinite = counts.infinite != 0 && !round_once_;
+      if (counts.infinite != 0 && !asks_infinite)
+        add_alike({0, counts.infinite}, begin, [&](std::size_t i) { return is_special(i) && is_infinite(i); });
+      if (counts.others != 0 || asks_infinite) add_others({begin, begin + size});
     }
   }
 
@@ -65,6 +69,8 @@ class Columns {
   Mismatch mismatch(std::size_t i) const { return {compared_.first + i, input(i), expected_[i], results_[i]}; }
 
   bool is_plain(std::size_t i) const { return plain_results_.are_plain(inputs_[i], expected_[i], results_[i]); }
+  bool is_special(std::size_t i) const { return plain_results_.are_special(inputs_[i], expected_[i], results_[i]); }
+  bool is_infinite(std::size_t i) const { return plain_results_.is_infinite(results_[i]); }
   bool is_asked(std::size_t i) const {
     return !of_plain_.empty() && (!round_once_ || plain_results_.are_near(expected_[i], results_[i]));
   }
@@ -126,7 +132,8 @@ class Columns {
     others_.clear();
     const Computation& right = config_.right;
     for (std::size_t i = s.begin; i < s.end; ++i)
-      if (results_[i] != expected_[i] && !is_plain(i) && is_judged(right.rules, right.from, right.to, input(i)) &&
+      if (results_[i] != expected_[i] && !is_plain(i) && !(is_special(i) && (round_once_ || !is_infinite(i))) &&
+          is_judged(right.rules, right.from, right.to, input(i)) &&
           !accepts(right.rules, right.to, expected_[i], results_[i], config_.ulp))
         others_.push_back(i);
     if (others_.empty()) return;

@@ -24,9 +24,11 @@ void count_between(const ConformConfig& config, std::span<const In> inputs, std:
     if (std::memcmp(&expected[begin], &other[begin], (end - begin) * sizeof(Word)) == 0) continue;
     const auto part = [=](const auto& words) { return words.subspan(begin, end - begin); };
     auto found = results.count(part(inputs), part(expected), part(other));
-    counts[static_cast<std::size_t>(InputRegion::normal)] += found.wrong;
+    counts[static_cast<std::size_t>(InputRegion::normal)] += found.wrong + found.infinite + found.nan;
     for (std::size_t i = begin; found.others != 0; ++i) {
-      if (expected[i] == other[i] || results.are_plain(inputs[i], expected[i], other[i])) continue;
+      if (expected[i] == other[i] || results.are_plain(inputs[i], expected[i], other[i]) ||
+          results.are_special(inputs[i], expected[i], other[i]))
+        continue;
       --found.others;
       const emu::Code input = inputs[i] & right.from.code_mask();
       if (is_judged(right.rules, right.from, right.to, input) &&

@@ -13,8 +13,8 @@
 namespace ulpscope::verify {
 
 /// Tells plain results: the input is a normal number, the right result one between the least and the largest, and the subject's
-/// finite. All of them are judged, and lie in the region `normal`; another policy and flushing change nothing of what is right.
-/// `In` and `Word` are the words of inputs and results.
+/// finite; it is special where the subject's is not finite. All are judged, and lie in the region `normal`; another policy and
+/// flushing change nothing of what is right. `In` and `Word` are the words of inputs and results.
 template <class In, class Word>
 class PlainResults {
  public:
@@ -24,6 +24,8 @@ class PlainResults {
     magnitude_ = static_cast<Word>(to.magnitude_mask());
     sign_ = static_cast<Word>(to.sign_mask());
     ulp_ = static_cast<Word>(std::min<std::uint64_t>(config.ulp, std::numeric_limits<Word>::max()));
+    infinity_ = static_cast<Word>(to.has_infinity() ? to.infinity_code() : 0);
+    fills_word_ = to.bits() == std::numeric_limits<Word>::digits;
     // Elsewhere a zero of the other sign is NaN, or results of negative numbers may not be judged: nothing is plain.
     if (!to.is_signed() || to.negative_zero_is_nan() || from.negative_zero_is_nan()) return;
     least_input_ = static_cast<In>(from.min_normal_code());
@@ -35,15 +37,22 @@ class PlainResults {
 
   /// Whether the results of this input are plain.
   bool are_plain(In input, Word expected, Word got) const {
-    const bool is_input = static_cast<In>((input & from_magnitude_) - least_input_) < inputs_;
-    const bool is_right = static_cast<Word>((expected & magnitude_) - least_) < between_;
-    return is_input & is_right & (static_cast<Word>(got & static_cast<Word>(~sign_)) <= greatest_);
+    const bool plain = is_plain(input, expected), finite = without_sign(got) <= greatest_;
+    return plain & finite;
   }
+  /// Whether they are but for the subject's, which is infinite or NaN.
+  bool are_special(In input, Word expected, Word got) const {
+    const bool plain = is_plain(input, expected), beyond = without_sign(got) > greatest_;
+    return plain & fills_word_ & beyond;
+  }
+  /// Of a special result.
+  bool is_infinite(Word got) const { return without_sign(got) == infinity_; }
   /// How many results there are.
   struct Counts {
     std::uint32_t wrong = 0;   ///< plain ones that are wrong
     std::uint32_t near = 0;    ///< of these: the neighbours of what is right
-    std::uint32_t others = 0;  ///< that are not plain, and are not what is right
+    std::uint32_t infinite = 0, nan = 0;  ///< special ones
+    std::uint32_t others = 0;             ///< that are neither, and are not what is right
   };
   /// Of as many inputs, right results and results of the subject.
   Counts count(std::span<const In> inputs, std::span<const Word> expected, std::span<const Word> got) const {
@@ -53,7 +62,10 @@ class PlainResults {
       const bool near = are_near(expected[i], got[i]), differ = expected[i] != got[i];
       counts.wrong += static_cast<std::uint32_t>(plain & wrong);
       counts.near += static_cast<std::uint32_t>(plain & wrong & near);
-      counts.others += static_cast<std::uint32_t>(!plain & differ);
+      const bool special = are_special(inputs[i], expected[i], got[i]), infinite = is_infinite(got[i]);
+      counts.infinite += static_cast<std::uint32_t>(special & infinite);
+      counts.nan += static_cast<std::uint32_t>(special & !infinite);
+      counts.others += static_cast<std::uint32_t>(!plain & !special & differ);
     }
     return counts;
   }
@@ -67,9 +79,17 @@ class PlainResults {
   }
 
  private:
+  Word without_sign(Word code) const { return static_cast<Word>(code & static_cast<Word>(~sign_)); }
+  bool is_plain(In input, Word expected) const {
+    const bool is_input = static_cast<In>((input & from_magnitude_) - least_input_) < inputs_;
+    return is_input & (static_cast<Word>((expected & magnitude_) - least_) < between_);
+  }
+
   In from_magnitude_, least_input_ = 0, inputs_ = 0;  ///< the least that is normal, and how many are
   Word magnitude_, sign_, ulp_;
   Word least_ = 0, between_ = 0, greatest_ = 0;  ///< of results: the least, how many are plain, the greatest of the subject's
+  Word infinity_;                                ///< 0, which is no special result, where there is none
+  bool fills_word_;                              ///< no word has bits beyond a code
 };
 
 }  // namespace ulpscope::verify
