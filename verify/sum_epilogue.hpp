@@ -21,6 +21,7 @@ class SumEpilogue {
     double relative = 0, absolute = 0;  ///< what a kernel's error is allowed, of the sum of magnitudes and beside it
     double largest = 0;                 ///< of the format in which a kernel adds
   };
+  /// Of this sum.
   explicit SumEpilogue(const Options& options) : options_(options) {}
 
   double alpha() const noexcept { return options_.alpha; }         ///< factor of the sum
