@@ -166,6 +166,14 @@ class BesideTheProgram(unittest.TestCase):
                 us.testing.assert_matmul(wrong, a, b, in_=to, engine=engine)
             us.testing.assert_matmul(d, a, b, in_=to, engine=engine)
 
+    def test_scaled_sums_of_integers_are_checked(self):
+        a, b = RANDOM.integers(-127, 128, (9, 4096), np.int8), RANDOM.integers(-127, 128, (4096, 5), np.int8)
+        scale_a, scale_b = (RANDOM.uniform(0.01, 0.02, shape).astype(np.float32) for shape in ((9, 1), (1, 5)))
+        d = (a.astype(np.int64) @ b.astype(np.int64)).astype(np.float32) * (scale_a * scale_b)
+        us.testing.assert_matmul(d, a, b, acc="int32", scale_a=scale_a, scale_b=scale_b)
+        with self.assertRaisesRegex(AssertionError, "^45 of 45 elements"):
+            us.testing.assert_matmul(d, a, b, acc="int32", scale_a=np.roll(scale_a, 1), scale_b=scale_b)
+
     def test_every_operation_has_an_assertion(self):
         x = RANDOM.standard_normal((8, 32)).astype(np.float32)
         us.testing.assert_elementwise(np.exp(x.astype(np.float64)).astype(np.float32), "exp", x)
