@@ -18,6 +18,7 @@ namespace ulpscope::verify {
 template <class In, class Word>
 class PlainResults {
  public:
+  /// Of what is checked. Where the formats have no plain results, none are.
   explicit PlainResults(const ConformConfig& config) {
     const emu::Format from = config.right.from, to = config.right.to;
     from_magnitude_ = static_cast<In>(from.magnitude_mask());
