@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -124,6 +125,18 @@ class ScaledIntegers final : public Expectation {
   /// Of so many roundings in float32; to an output of float32 the last of them is the last rounding.
   double before_the_last(double roundings) const { return out_ == emu::float32 ? std::max(roundings - 1, 0.0) : roundings; }
 
+  /// Where some factors are multiplied before the sum joins and their product underflows: the greatest product of the others.
+  static double lost_first(const Factors& factors) {
+    double greatest = 0;
+    for (unsigned some = 0; some < 1U << factors.count; ++some) {
+      if (std::popcount(some) < 2) continue;
+      double product = 1, others = 1;
+      for (std::size_t i = 0; i < factors.count; ++i) (some >> i & 1U ? product : others) *= std::fabs(factors.values[i]);
+      if (product != 0 && product < underflow(emu::float32)) greatest = std::max(greatest, others);
+    }
+    return greatest;
+  }
+
   /// Adds a sum times its factors to an element, and what a kernel may make of it.
   void add_term(const IntegerSum& sum, const Factors& factors, Expected& element, SignedTerms& signed_terms) const {
     double product = 1, most = 1, smallest = 1;  // of any of the factors together
@@ -139,7 +152,8 @@ class ScaledIntegers final : public Expectation {
     element.value += term;
     element.magnitude += std::fabs(term);
     element.allowed += other_orders + gamma(before_the_last(roundings), unit_) * (std::fabs(term) + other_orders);
-    if (size != 0) element.allowed += factors_ * underflow(emu::float32) * most;
+    const double lost = smallest < underflow(emu::float32) ? lost_first(factors) * size : 0;
+    if (size != 0) element.allowed += factors_ * underflow(emu::float32) * (most + lost);
     const double reach = most * std::max(1.0, size);
     if (term != 0) signed_terms.add(std::copysign(reach, term));
     const bool meets_zero = size == 0 || smallest < underflow(emu::float32);

@@ -190,6 +190,18 @@ TEST_CASE("served attention: parts that are put together by log-sum-exps which h
   op.block = 48;
   CHECK(judge_all(*verify::expect_attention(op), {6}, {emu::float32}).wrong() == 1);
   CHECK(judge_all(*verify::expect_attention(op), {2}, {emu::float32}).wrong() == 0);
+  // Sixteen keys that are seen lie in two parts of 16; every other of 32 keys as well.
+  for (const bool alternates : {false, true}) {
+    op = one_query(std::vector<float>(32, 0), std::vector<float>(32, 2));
+    std::vector<float> mask(32, -1e9F);
+    for (std::size_t key = 0; key < mask.size(); ++key)
+      if (alternates ? key % 2 == 0 : key < 8 || key >= 24) mask[key] = -infinite;
+    op.mask = values({1, 32}, mask);
+    op.block = 16;
+    CHECK(judge_all(*verify::expect_attention(op), {4}, {emu::float32}).wrong() == 0);
+    op.block = 32;
+    CHECK(judge_all(*verify::expect_attention(op), {4}, {emu::float32}).wrong() == 1);
+  }
 }
 
 TEST_CASE("served attention: a row whose scores may all be -inf is NaN or 0 where that is declared", "[verify][attention]") {
@@ -206,6 +218,12 @@ TEST_CASE("served attention: a row whose scores may all be -inf is NaN or 0 wher
     CHECK_FALSE(right(declared, infinite));
     CHECK_FALSE(right(declared, -infinite));
   }
+  const auto lse_is_right = [&](verify::FullyMasked declared, float x) {
+    op.fully_masked = declared;
+    return judge_all(*verify::expect_attention_and_lse(op, {emu::float32}).lse, {x}, {emu::float32}).wrong() == 0;
+  };
+  CHECK(lse_is_right(verify::FullyMasked::nan, no_number));
+  CHECK_FALSE(lse_is_right(verify::FullyMasked::zero, no_number));
   op.fully_masked = verify::FullyMasked::undeclared;
   const std::array<std::uint64_t, 1> only{0};
   for (const auto& [y, words] :

@@ -190,6 +190,22 @@ TEST_CASE("an index that a kernel may compute otherwise leaves its element open"
   CHECK_FALSE(passes("gather(x, floor(sum(i) + 0.5))", inputs, {5}));
 }
 
+TEST_CASE("sums that are subnormal on the way or at the end may be flushed", "[verify][expressions]") {
+  const Inputs inputs{{"x", {2e-38F, -1.5e-38F, 2e-38F, 1e-45F}}, {"y", {1e-39F}}, {"z", {0}}, {"zeros", {0, 0}}};
+  const auto is = [&](const std::string& formula, float output) {
+    return passes(formula, named_in(formula, inputs), {output});
+  };
+  CHECK(is("sum(x)", 2e-38F));  // 2e-38 - 1.5e-38 is subnormal, and so is the last term
+  CHECK(is("sum(x)", 2.5e-38F));
+  CHECK_FALSE(is("sum(x)", 8e-38F));
+  CHECK(is("y + z", 0));
+  CHECK(is("z - y", 0));
+  CHECK(is("y + z", 1e-39F));
+  CHECK_FALSE(is("y + z", 2e-38F));
+  CHECK_FALSE(is("sum(zeros)", 1e-45F));
+  CHECK_FALSE(is("z + z", 1e-45F));
+}
+
 TEST_CASE("a negative power is a quotient by products", "[verify][expressions]") {
   const auto is = [](const std::string& formula, float x, float output) { return passes(formula, {{"x", {x}}}, {output}); };
   CHECK(is("x ** -2", 3, 0.11111111F));

@@ -231,7 +231,7 @@ TEST_CASE("grouped products: what does not fit is refused", "[verify][grouped]")
   });
   refused("--scale-a given (5): with groups",
           [](Asked& all) { all.request.product.scale_a = {all.word({5}, std::vector<float>(5))}; });
-  refused("--acc int32: not with groups", [](Asked& all) { all.request.product.acc = "int32"; });
+  refused("--acc int32 takes the integers as they are", [](Asked& all) { all.request.product.acc = "int32"; });
   refused("of rows in no group nothing is known", [](Asked& all) { all.request.output.against = all.request.output.output; });
 }
 

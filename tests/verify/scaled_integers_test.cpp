@@ -314,4 +314,8 @@ TEST_CASE("factors that overflow or vanish together are right in the orders in w
   CHECK(wrong(in, {0, 0, 0}, emu::float32) == 0);
   in.scale_a = {0x1p-60F}, in.scale_b.assign(3, 0x1p-60F);
   CHECK(wrong(in, {0, 0, 0}, emu::float32) == 2);
+  // 2^-70 * 2^-57 is subnormal, and may be flushed before 2^20 makes it 2^-107.
+  in.scale_a = {0x1p-70F}, in.scale_b.assign(3, 0x1p-57F);
+  CHECK(wrong(in, {0, 0, 0}, emu::float32) == 0);
+  CHECK(wrong(in, {0x1p-103F, 0, 0}, emu::float32) == 1);
 }

@@ -67,7 +67,9 @@ struct Terms {
     // The low parts are added with an error of n 2^-53 of their sizes, each 2^-53 of a partial sum.
     const double own = is_exact ? 0 : std::fabs(exact_add(high, low).low) + n * n * 0x1p-105 * size;
     const double largest_sum = size + error + radius;
-    const double added = count > 1 ? sum_relative(a, count) * largest_sum : 0;
+    // Each addition may flush a result that is subnormal.
+    const double flushed = largest_sum == 0 ? 0 : n * underflow(a.format);
+    const double added = count > 1 ? sum_relative(a, count) * largest_sum + flushed : 0;
     // Errors may all be of one sign.
     const Overflow of_sum = overflow_of_sum(value, size + 2 * (error + radius), 1 + 0x1p-10, largest(a.format));
     return settled(a, {value, radius + own, error + added, of_terms | of_sum});

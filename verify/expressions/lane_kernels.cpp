@@ -73,7 +73,8 @@ struct Add {
     const D inherited = hn::Add(x.error, y.error);
     const Mask is_copy = hn::Or(is_exactly_zero(x), is_exactly_zero(y));
     const Mask is_nothing = hn::And(is_zero(sum), is_zero(inherited));
-    const D own = select(hn::Or(is_copy, is_nothing), zero(), rounding(m, sum, inherited));
+    const D rounded = select(is_copy, underflow_of(m, sum, inherited), rounding(m, sum, inherited));
+    const D own = select(is_nothing, zero(), rounded);
     return made(m, sum, hn::Add(hn::Add(x.radius, y.radius), hn::Abs(low)), hn::Add(inherited, own));
   }
 };

@@ -78,8 +78,8 @@ inline Approximate added(const Measures& m, const Approximate& x, const Approxim
   const double inherited = x.error + y.error;
   const bool is_copy = (x.value == 0 && x.error == 0) || (y.value == 0 && y.error == 0);
   const bool is_zero = sum.high == 0 && inherited == 0;
-  return made(m, sum.high, x.radius + y.radius + std::fabs(sum.low),
-              inherited + (is_copy || is_zero ? 0 : rounding(m, sum.high, inherited)), overflow_of_sum(x, y));
+  const double own = is_copy ? underflow_of(m, sum.high, inherited) : rounding(m, sum.high, inherited);
+  return made(m, sum.high, x.radius + y.radius + std::fabs(sum.low), inherited + (is_zero ? 0 : own), overflow_of_sum(x, y));
 }
 
 /// Of normal numbers.

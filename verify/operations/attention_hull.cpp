@@ -5,16 +5,28 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "emu/math.hpp"
 
 namespace ulpscope::verify {
 
+namespace {
+
+/// Parts of so many keys that have any of these, which ascend.
+double parts_of(const std::vector<std::uint64_t>& keys, std::uint64_t block) {
+  if (keys.empty()) return 1;
+  const std::uint64_t parts = keys.back() / block - keys.front() / block + 1;
+  return static_cast<double>(std::min<std::uint64_t>(parts, keys.size()));
+}
+
+}  // namespace
+
 MeanReach::MeanReach(const Attention& operation, const std::optional<emu::Format>& probabilities, const AttentionScores& scores,
                      const AttentionWeights& weights, double value_scale) {
   const KernelArithmetic& arithmetic = operation.arithmetic;
   const double u = unit(arithmetic.format), f = function_relative(arithmetic), tiny = underflow(arithmetic.format);
-  const double n = static_cast<double>(scores.each.size()), parts = std::ceil(n / static_cast<double>(operation.block));
+  const double n = static_cast<double>(scores.each.size()), parts = parts_of(scores.keys, operation.block);
   // The sum in the denominator, and its rescalings, of which each rounds a product.
   const double below = sum_relative(arithmetic, scores.each.size()) + gamma(4 * parts, u);
   // Exponentials that are found anew for the second product, of another maximum: those of less than the least number are 0.

@@ -114,6 +114,8 @@ class LseExpectation final : public RowExpectation {
     const bool in_doubt = scores.overflows || scores.may_hide_keys(weights.greatest.value);
     Expected out = within(y.value, y.radius, in_doubt ? infinity : allowed, size);
     out.may_overflow = in_doubt ? Overflow::any : Overflow::none;
+    if (scores.may_hide_all() && rows_->operation().fully_masked == FullyMasked::nan)
+      out.may_overflow = out.may_overflow | Overflow::undefined;
     return out;
   }
 
