@@ -11,8 +11,8 @@
 
 namespace ulpscope::requests {
 
-/// Splits `./check --strict {ref} {out}` at blanks; quotes, single or double, keep what is inside together and nothing else has
-/// a meaning: no shell reads it. `said` begins errors. @throws ulpscope::Error where a quote is open
+/// The words of a line, with blanks between them; quotes, single or double, keep what is inside together and nothing else has a
+/// meaning: no shell reads it. `said` begins errors. @throws ulpscope::Error where a quote is open
 std::vector<std::string> split_words(std::string_view text, const std::string& said);
 
 /// Sets fields from what stands behind `ulpscope COMMAND`: inputs in their order, options with their values.
