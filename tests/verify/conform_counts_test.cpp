@@ -9,6 +9,7 @@
 #include <string>
 
 #include "emu/catalogue.hpp"
+#include "tests/verify/conform_groups.hpp"
 #include "verify/conform/conform.hpp"
 #include "verify/conform/conform_faults.hpp"
 #include "verify/conform/conform_tally.hpp"
@@ -97,16 +98,7 @@ TEST_CASE("scattered results have together the groups that they have one by one"
   tally_mismatches(config, tried, compared, true, together);
   tally_mismatches(config, tried, compared, false, one_by_one);
 
-  REQUIRE(together.groups().size() == one_by_one.groups().size());
-  auto other = one_by_one.groups().begin();
-  for (const auto& [group, members] : together.groups()) {
-    CHECK(group == other->first);
-    CHECK(members.count == other->second.count);
-    REQUIRE(members.examples.size() == other->second.examples.size());
-    for (std::size_t i = 0; i < members.examples.size(); ++i)
-      CHECK(members.examples[i].index == other->second.examples[i].index);
-    ++other;
-  }
+  check_same(together.groups(), one_by_one.groups());
 }
 
 TEST_CASE("what is computed does not depend on how many results are wrong, nor on which", "[verify]") {
@@ -168,16 +160,7 @@ TEST_CASE("results that no piece has in common have the groups that each has by 
     Members& members = groups[classes.group_of(mismatch, classes.explained_by(codes, mismatch.got))];
     if (++members.count <= 2) members.examples.push_back(mismatch);
   }
-  REQUIRE(groups.size() == tally.groups().size());
-  auto other = groups.begin();
-  for (const auto& [group, members] : tally.groups()) {
-    CHECK(group == other->first);
-    CHECK(members.count == other->second.count);
-    REQUIRE(members.examples.size() == other->second.examples.size());
-    for (std::size_t i = 0; i < members.examples.size(); ++i)
-      CHECK(members.examples[i].index == other->second.examples[i].index);
-    ++other;
-  }
+  check_same(tally.groups(), groups);
 }
 
 TEST_CASE("hypotheses are not computed of results that no rounding gives", "[verify]") {

@@ -13,6 +13,7 @@
 #include "emu/catalogue.hpp"
 #include "emu/decode.hpp"
 #include "emu/encode.hpp"
+#include "tests/verify/conform_groups.hpp"
 #include "verify/conform/conform_presets.hpp"
 #include "verify/conform/conform_tally.hpp"
 
@@ -261,16 +262,7 @@ TEST_CASE("mismatches that are counted by their ends have the groups that they h
   tally_mismatches(config, tried, compared, false, one_by_one);
 
   CHECK(one_by_one.computed <= one_by_one.mismatches());
-  REQUIRE(together.groups().size() == one_by_one.groups().size());
-  auto other = one_by_one.groups().begin();
-  for (const auto& [group, members] : together.groups()) {
-    CHECK(group == other->first);
-    CHECK(members.count == other->second.count);
-    REQUIRE(members.examples.size() == other->second.examples.size());
-    for (std::size_t i = 0; i < members.examples.size(); ++i)
-      CHECK(members.examples[i].index == other->second.examples[i].index);
-    ++other;
-  }
+  check_same(together.groups(), one_by_one.groups());
 
   std::vector<RegionCounts> by_pieces(tried.size());
   count_differences(config, tried, ~Mask{0}, {0, 1 << 16}, by_pieces);
