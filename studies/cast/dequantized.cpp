@@ -89,6 +89,7 @@ class Finder {
         const Tensor* const said = find(base + std::string(layout.shape_of_words));
         if (said == nullptr || !take_words(*said, parts)) continue;
       }
+      if (!layout.groups_of_columns.empty() && find(base + std::string(layout.groups_of_columns)) != nullptr) continue;
       if (!is_quantized(parts, layout)) continue;
       if (parts.is_packed && !unpack(layout, parts)) continue;
       const std::optional<CodeGrid> grid = layout.padded_scales ? padded_grid_of(parts) : grid_of(parts.shape, scales.shape);

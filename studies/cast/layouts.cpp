@@ -243,6 +243,7 @@ const std::vector<StorageLayout>& layouts() {
        .bytes_of_codes = true,
        .bytes_of_scales = true,
        .shape_of_words = "_shape",
+       .groups_of_columns = "_g_idx",
        .one_scale = OneScale::vector},
       {.name = "modelopt",
        .reader = "TensorRT-LLM, vLLM; nvidia-modelopt 0.47, torch/export/",

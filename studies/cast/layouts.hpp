@@ -45,6 +45,8 @@ struct StorageLayout {
   /// Symmetric integers of 4 bits lie eight in an element of I32, the first in its low bits, each with 8 added; the ending of
   /// what holds their shape. Empty: each is an element.
   std::string_view shape_of_words = {};
+  /// Of an entry that says which group of a row each column is in, as of GPTQ with activation ordering: codes with it are not read.
+  std::string_view groups_of_columns = {};
   OneScale one_scale = OneScale::scalar;  ///< the shape of the scale of a whole tensor
   bool has_leaves = false;  ///< the stem is `MODULE._LEAF` of a tensor MODULE.LEAF, and else its name; and there is metadata
 

@@ -98,6 +98,11 @@ class Layouts(Folder):
                 self.write("p.safetensors", {name: (entry["dtype"], entry["shape"], shape[name]) for name, entry in header.items()})
                 _, err = self.run_here("diff", "m.safetensors", "p.safetensors", "--csv", wanted=1)
                 self.assertIn("0 tensors compared", err)
+            # Columns in groups of another order (GPTQ with activation ordering): as they are, too.
+            entries = {name: (entry["dtype"], entry["shape"], data[name]) for name, entry in header.items()}
+            self.write("p.safetensors", entries | {NAME + "_g_idx": ("I32", [columns], struct.pack(f"<{columns}i", *(i % groups for i in range(columns))))})
+            _, err = self.run_here("diff", "m.safetensors", "p.safetensors", "--csv", wanted=1)
+            self.assertIn("0 tensors compared", err)
         for shape, why in (([2, 20], "its rows of 20 elements are no multiple of 8"), ([16], "it is no matrix"), ([2, 2, 8], "it is no matrix")):
             self.write("n.safetensors", {NAME: self.tensor(shape, [1.0] * functools.reduce(operator.mul, shape))})
             self.assertEqual(self.refused("cast", "n.safetensors", "--to", "int4", "--scale", "row", "--layout", "compressed-tensors", "-o", "o.safetensors"),
