@@ -108,7 +108,12 @@ class Columns {
     }
     for (const Alike& some : alike_) {
       std::size_t next = 0;  // of plain_, whose places ascend
-      add_alike(some, plain_.front(), [&](std::size_t i) { return plain_[next] == i && explained_[next++] == some.explained; });
+      add_alike(some, plain_.front(), [&](std::size_t i) {
+        if (plain_[next] != i) return false;
+        const bool is_one = explained_[next] == some.explained;
+        ++next;
+        return is_one;
+      });
     }
   }
 
