@@ -134,7 +134,8 @@ class OtherMatricesOf {
       for (std::size_t k = 0; k < shape_.k; ++k)
         more += product(matrix, other, element, k) - product(matrix, matrix, element, k);
       const double off = element.claimed + alpha_ * more - element.d;
-      if (!((distance += off * off) <= most)) return std::numeric_limits<double>::infinity();
+      distance += off * off;
+      if (!(distance <= most)) return std::numeric_limits<double>::infinity();
     }
     return distance;
   }

@@ -95,13 +95,16 @@ class AnyOrder final : public GeneratedExpectation {
 /// Large products L, their negatives and a small one, s. A sum of some is m L + s, or m L and what is left of s beside that;
 /// one that leaves the accumulator's range is infinite, and NaN where both infinities meet. Orders in which neither happens, as
 /// trees that pair each product with its negative, have 0 or what is left of s in the end. One row of four is s alone.
+/// Of so many rows those with large products: all but every fourth.
+std::size_t rows_with_large_products(std::size_t rows) { return rows - rows / 4; }
+
 class PartialOverflow final : public GeneratedExpectation {
  public:
   PartialOverflow(const CaseRequest& request, MatmulCase made, emu::Format promised)
       : GeneratedExpectation(request, std::move(made)),
         promised_(promised),
         largest_log2_(fact(this->made(), "largest_partial_sum_log2")),
-        every_row_(fact(this->made(), "overflowing_rows") == static_cast<double>(request.m - request.m / 4)) {
+        every_row_(fact(this->made(), "overflowing_rows") == static_cast<double>(rows_with_large_products(request.m))) {
     for (std::size_t row = 0; row < request.m; ++row) left_.try_emplace(terms_of(row), left_of(terms_of(row)));
   }
   std::string bound() const override {
