@@ -143,7 +143,8 @@ class Replay {
   /// Whether the piece behind piece n starts from its sum.
   bool is_carried_on(const ChainPieces& pieces, std::size_t n) const {
     if (!kernel_.parts.carried || n + 1 == pieces.size()) return false;
-    return block() == 0 || pieces[n].back() / block() == pieces[n + 1].front() / block();
+    const std::size_t length = block();
+    return length == 0 || pieces[n].back() / length == pieces[n + 1].front() / length;
   }
   static void round_to(emu::Format format, std::vector<Float>& sum) {
     for (Float& x : sum) x = static_cast<Float>(emu::round_to(format, static_cast<double>(x)).value);
