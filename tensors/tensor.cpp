@@ -130,13 +130,17 @@ struct Chosen {
   bool is_one = false;               ///< named, not matched by a glob
 };
 
+bool is_name(const std::string& wanted, const std::string& name) { return name == wanted || emu::visible(name) == wanted; }
+bool matches(const std::string& wanted, const std::string& name) { return ::fnmatch(wanted.c_str(), name.c_str(), 0) == 0; }
+bool means(const std::string& wanted, const std::string& name) { return is_name(wanted, name) || matches(wanted, name); }
+
 /// The tensor of that name, as it is or as it is printed, in each file that has one; where none has it, those whose names the
 /// glob matches.
 Chosen choose(const std::vector<std::string>& names, const std::string& path, const std::string& wanted) {
   Chosen same, matching;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == wanted || emu::visible(names[i]) == wanted) same.indices.push_back(i);
-    if (::fnmatch(wanted.c_str(), names[i].c_str(), 0) == 0) matching.indices.push_back(i);
+    if (is_name(wanted, names[i])) same.indices.push_back(i);
+    if (matches(wanted, names[i])) matching.indices.push_back(i);
   }
   same.is_one = same.indices.size() == 1;
   if (!same.indices.empty()) return same;
@@ -175,7 +179,7 @@ Opened open_checkpoint(const std::string& path, const Checkpoint& checkpoint, co
     for (Tensor& tensor : open_file(file, options)) {
       const auto listed = checkpoint.file_of.find(tensor.name);
       if (!checkpoint.index.empty() && (listed == checkpoint.file_of.end() || listed->second != file)) {
-        if (!wanted || ::fnmatch(wanted->c_str(), tensor.name.c_str(), 0) == 0) unlisted.push_back(std::move(tensor));
+        if (!wanted || means(*wanted, tensor.name)) unlisted.push_back(std::move(tensor));
         continue;
       }
       names.push_back(name_of(tensor, file));
@@ -188,6 +192,9 @@ Opened open_checkpoint(const std::string& path, const Checkpoint& checkpoint, co
                              ", which does not hold it"));
   }
   if (!wanted) return {std::move(all), std::move(unlisted)};
+  if (!unlisted.empty() && std::ranges::none_of(names, [&](const std::string& name) { return means(*wanted, name); }))
+    throw Error(emu::visible(checkpoint.index + ": does not list '" + unlisted.front().name + "'; " + unlisted.front().label +
+                             " reads it"));
   const Chosen chosen = choose(names, path, *wanted);
   std::vector<Tensor> tensors;
   for (const std::size_t i : chosen.indices) tensors.push_back(std::move(all[i]));

@@ -157,7 +157,8 @@ StudyResult run(const DiffRequest& request, const Progress& progress, const Open
   const std::vector<tensors::Tensor>&before = reference_side.tensors, &after = output_side.tensors;
   std::vector<std::string> remarks;
   for (const tensors::Opened* const side : {&reference_side, &output_side})
-    if (!side->unlisted.empty()) remarks.push_back(tensors::unlisted_words(side->unlisted));
+    if (!side->unlisted.empty() && (side == &reference_side || request.output != request.reference))
+      remarks.push_back(tensors::unlisted_words(side->unlisted));
   const auto is_one = [](const std::vector<tensors::Tensor>& all) { return all.size() == 1 && !all.front().opaque; };
   const bool are_checkpoints = is_checkpoint(request.reference) && is_checkpoint(request.output);
   for (const auto* const side : {&before, &after})
