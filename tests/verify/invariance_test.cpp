@@ -125,6 +125,69 @@ TEST_CASE("rows that moved are counted, and what is right is said of each output
   }
 }
 
+TEST_CASE("what rows moved by at most is what plain loops find, wherever in the range of a format", "[verify]") {
+  struct Kind {
+    emu::Format out;
+    int precision, least_exponent, greatest_exponent;
+  };
+  const std::size_t rows = 12, length = 77;
+  const Counting expectation({rows, length});
+  std::uint64_t state = 1;
+  const auto draw = [&](std::uint64_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return (state >> 33) % below;
+  };
+  for (const Kind& kind : {Kind{emu::float32, 24, -126, 127}, Kind{emu::bf16, 8, -126, 127}, Kind{emu::fp16, 11, -14, 15},
+                           Kind{emu::float64, 53, -1022, 1023}, Kind{emu::e5m2, 3, -14, 15}})
+    for (int round = 0; round < 200; ++round) {
+      const std::int64_t least = std::int64_t{1} << (kind.precision - 1);
+      const auto exponents = static_cast<std::uint64_t>(kind.greatest_exponent - kind.least_exponent);
+      // One place in many is further apart than the others, at the same exponent or at another.
+      const int usual = kind.least_exponent + static_cast<int>(draw(round % 3 == 0 ? 2 : exponents));
+      std::vector<double> a, b;
+      double most = 0;
+      for (std::size_t i = 0; i < rows * length; ++i) {
+        const bool is_far = draw(200) == 0;
+        const int exponent = is_far && round % 2 == 0 ? kind.least_exponent + static_cast<int>(draw(exponents)) : usual;
+        const bool is_subnormal = exponent == kind.least_exponent && draw(2) == 0;
+        const std::int64_t significand = is_subnormal
+                                             ? static_cast<std::int64_t>(draw(static_cast<std::uint64_t>(least)))
+                                             : least + static_cast<std::int64_t>(draw(static_cast<std::uint64_t>(least)));
+        const auto steps = static_cast<std::int64_t>(draw(is_far ? 9 : 3));
+        const std::int64_t other = std::clamp(significand + steps - steps / 2 * 2, std::int64_t{0}, 2 * least - 1);
+        const double sign = draw(2) == 0 ? 1 : -1;
+        const auto value = [&](std::int64_t n) {
+          return std::ldexp(sign * static_cast<double>(n), exponent - kind.precision + 1);
+        };
+        a.push_back(value(significand)), b.push_back(value(is_far ? std::min(significand + steps, 2 * least - 1) : other));
+        const double greater = std::max(std::fabs(a.back()), std::fabs(b.back()));
+        const int place = greater == 0 ? kind.least_exponent : std::max(std::ilogb(greater), kind.least_exponent);
+        most = std::max(most, std::ldexp(std::fabs(a.back() - b.back()), kind.precision - 1 - place));
+      }
+      const auto of = [&](const std::string& name, const std::vector<double>& values) {
+        return Condition{name, tensors::from_values(name, {rows, length}, values), 0};
+      };
+      const auto most_found = [&] {
+        return invariance({.expectation = expectation,
+                           .last = {kind.out, {}},
+                           .row_length = length,
+                           .conditions = {of("a", a), of("b", b)},
+                           .threads = 1})
+            .pairs.at(0)
+            .max_ulp;
+      };
+      CAPTURE(kind.precision, round);
+      CHECK(most_found() == most);
+      const std::size_t place = draw(rows * length);
+      a[place] = std::numeric_limits<double>::infinity();
+      CHECK(std::isinf(most_found()));
+      b[place] = a[place];
+      CHECK(std::isfinite(most_found()));
+      a[place] = std::numeric_limits<double>::quiet_NaN();
+      CHECK(std::isinf(most_found()));
+    }
+}
+
 TEST_CASE("all NaNs are one, zeros are two, and rows that nobody shares cannot move", "[verify]") {
   const Counting expectation({2, 1});
   const float nan = std::numeric_limits<float>::quiet_NaN();

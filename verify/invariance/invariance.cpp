@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::uint64_t most_stretches = 16;  // that a page has room for
 constexpr std::size_t elements_at_once = std::size_t{1} << 16;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// What some rows add to the result.
 struct Part {
@@ -40,7 +41,7 @@ bool same(double a, double b) {  // without a branch, for loops over rows
 }
 
 double ulps_apart(double a, double b, emu::Format out) {
-  if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
+  if (!std::isfinite(a) || !std::isfinite(b)) return infinity;
   const double greater = std::max(std::fabs(a), std::fabs(b));
   return std::fabs(a - b) / emu::power_of_two(emu::spacing_exponent(out, greater));
 }
@@ -140,13 +141,31 @@ class Walk {
       const std::span<const double> x = a.from(row, length), y = b.from(row, length);
       std::uint64_t moved = 0;
       for (std::size_t i = 0; i < x.size(); ++i) moved += same(x[i], y[i]) ? 0 : 1;
-      for (std::size_t i = 0; moved != 0 && i < x.size(); ++i)
-        if (!same(x[i], y[i])) pair.max_ulp = std::max(pair.max_ulp, ulps_apart(x[i], y[i], config_.last.out));
+      if (moved != 0) pair.max_ulp = most_ulps(x, y, pair.max_ulp);
       ++pair.rows, pair.elements += length;
       if (moved == 0) continue;
       ++pair.rows_moved, pair.elements_moved += moved;
       pair.moved_in[static_cast<std::size_t>(row / length / stretch_)] += moved;
     }
+  }
+
+  /// The greater of `most` and what two elements are apart. 2^-precision of the greater magnitude, rounded or not, is no more
+  /// than its spacing, and tells of most elements that they are no further apart than `most`.
+  double most_ulps(std::span<const double> x, std::span<const double> y, double most) const {
+    constexpr std::size_t lanes = 32;
+    const double least_spacing = emu::power_of_two(-config_.last.out.precision());
+    for (std::size_t begin = 0; begin < x.size(); begin += lanes) {
+      const std::size_t end = std::min(begin + lanes, x.size());
+      unsigned may_be_further = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        const double greater = std::max(std::fabs(x[i]), std::fabs(y[i]));
+        const bool near = std::fabs(x[i] - y[i]) <= most * (least_spacing * greater);
+        may_be_further |= static_cast<unsigned>(!near) | static_cast<unsigned>(!(greater < infinity));
+      }
+      for (std::size_t i = begin; may_be_further != 0 && i < end; ++i)
+        if (!same(x[i], y[i])) most = std::max(most, ulps_apart(x[i], y[i], config_.last.out));
+    }
+    return most;
   }
 
   const InvarianceConfig& config_;
