@@ -54,6 +54,32 @@ HWY_INLINE void store(const VU (&v)[unroll], std::uint8_t* out, bool streaming) 
   const __m512i low = _mm512_packus_epi32(v[0].raw, v[1].raw), high = _mm512_packus_epi32(v[2].raw, v[3].raw);
   store_512(_mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)), out, streaming);
 }
+/// Codes of 8 bits from units(): what is the same for all elements is done to as many bytes as fill a vector.
+template <Special special>
+HWY_INLINE void store_units(const BulkPlan& plan, const VF (&x)[unroll], const VU (&units)[unroll], std::uint8_t* out,
+                            bool streaming) {
+  const auto byte = [](std::uint32_t code) { return _mm512_set1_epi8(static_cast<char>(code)); };
+  const auto word = [&](std::size_t j) { return bits(x[j]).raw; };
+  const __m512i bias = _mm512_set1_epi16(static_cast<short>(plan.code_bias));
+  const __m512i low = _mm512_sub_epi16(_mm512_packs_epi32(units[0].raw, units[1].raw), bias);
+  const __m512i high = _mm512_sub_epi16(_mm512_packs_epi32(units[2].raw, units[3].raw), bias);
+  const __m512i magnitude = _mm512_packus_epi16(low, high);
+  const __m512i signs = _mm512_packs_epi16(_mm512_packs_epi32(word(0), word(1)), _mm512_packs_epi32(word(2), word(3)));
+  const __mmask64 beyond = _mm512_cmpgt_epu8_mask(magnitude, byte(plan.largest));
+  __mmask64 negative = _mm512_movepi8_mask(signs);
+  __m512i codes = magnitude;
+  if constexpr (special == Special::same) codes = _mm512_mask_mov_epi8(codes, beyond, byte(plan.overflow_positive));
+  if constexpr (special == Special::fnuz) negative = _mm512_mask_test_epi8_mask(negative, magnitude, magnitude);
+  codes = _mm512_mask_add_epi8(codes, negative, codes, byte(plan.sign_bit));
+  if constexpr (special != Special::same) codes = _mm512_mask_mov_epi8(codes, beyond, byte(plan.nan));
+  codes = _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), codes);
+  if constexpr (special == Special::same) {
+    const auto nan = [&](std::size_t j) { return _mm512_cmp_ps_mask(x[j].raw, x[j].raw, _CMP_UNORD_Q); };
+    const __mmask64 nans = _mm512_kunpackd(_mm512_kunpackw(nan(3), nan(2)), _mm512_kunpackw(nan(1), nan(0)));
+    codes = _mm512_mask_mov_epi8(codes, nans, byte(plan.nan));
+  }
+  store_512(codes, out, streaming);
+}
 #elif ULPSCOPE_X86_BITS == 256
 HWY_INLINE void store_256(__m256i v, void* out, bool streaming) {
   auto* const at = static_cast<__m256i*>(out);
@@ -67,6 +93,32 @@ HWY_INLINE void store(const VU (&v)[unroll], std::uint8_t* out, bool streaming) 
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   const __m256i low = _mm256_packus_epi32(v[0].raw, v[1].raw), high = _mm256_packus_epi32(v[2].raw, v[3].raw);
   store_256(_mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order), out, streaming);
+}
+template <Special special>
+HWY_INLINE void store_units(const BulkPlan& plan, const VF (&x)[unroll], const VU (&units)[unroll], std::uint8_t* out,
+                            bool streaming) {
+  const auto byte = [](std::uint32_t code) { return _mm256_set1_epi8(static_cast<char>(code)); };
+  const auto packed = [](auto lanes) HWY_ATTR {
+    return _mm256_packs_epi16(_mm256_packs_epi32(lanes(0), lanes(1)), _mm256_packs_epi32(lanes(2), lanes(3)));
+  };
+  const __m256i bias = _mm256_set1_epi16(static_cast<short>(plan.code_bias)), zero = _mm256_setzero_si256();
+  const __m256i low = _mm256_sub_epi16(_mm256_packs_epi32(units[0].raw, units[1].raw), bias);
+  const __m256i high = _mm256_sub_epi16(_mm256_packs_epi32(units[2].raw, units[3].raw), bias);
+  const __m256i magnitude = _mm256_packus_epi16(low, high);
+  const __m256i within = _mm256_cmpeq_epi8(_mm256_min_epu8(magnitude, byte(plan.largest)), magnitude);
+  const __m256i words = packed([&](std::size_t j) HWY_ATTR { return bits(x[j]).raw; });
+  __m256i signs = _mm256_and_si256(_mm256_cmpgt_epi8(zero, words), byte(plan.sign_bit));
+  __m256i codes = magnitude;
+  if constexpr (special == Special::same) codes = _mm256_blendv_epi8(byte(plan.overflow_positive), codes, within);
+  if constexpr (special == Special::fnuz) signs = _mm256_andnot_si256(_mm256_cmpeq_epi8(magnitude, zero), signs);
+  codes = _mm256_or_si256(codes, signs);
+  if constexpr (special != Special::same) codes = _mm256_blendv_epi8(byte(plan.nan), codes, within);
+  if constexpr (special == Special::same) {
+    const __m256i nans =
+        packed([&](std::size_t j) HWY_ATTR { return _mm256_castps_si256(_mm256_cmp_ps(x[j].raw, x[j].raw, _CMP_UNORD_Q)); });
+    codes = _mm256_blendv_epi8(codes, byte(plan.nan), nans);
+  }
+  store_256(_mm256_permutevar8x32_epi32(codes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)), out, streaming);
 }
 #else
 template <class Out>
@@ -88,14 +140,21 @@ template <class Rounder, class Out>
 HWY_INLINE void round_step(const Rounder& rounder, const float* in, Out* out, const std::uint32_t* random, bool streaming) {
   const DF df;
   const DU du;
-  VU v[unroll];
+  VF x[unroll];
+  VU words[unroll], v[unroll];
   for (std::size_t j = 0; j < unroll; ++j) {
     const std::size_t at = j * hn::Lanes(df);
-    if constexpr (Rounder::is_stochastic)
-      v[j] = rounder(hn::LoadU(df, in + at), hn::LoadU(du, random + at));
-    else
-      v[j] = rounder(hn::LoadU(df, in + at), hn::Zero(du));
+    x[j] = hn::LoadU(df, in + at);
+    words[j] = Rounder::is_stochastic ? hn::LoadU(du, random + at) : hn::Zero(du);
   }
+#if ULPSCOPE_X86_BITS != 0
+  if constexpr (Rounder::has_units && sizeof(Out) == 1) {
+    for (std::size_t j = 0; j < unroll; ++j) v[j] = rounder.units(x[j], words[j]);
+    store_units<Rounder::of_specials>(rounder.plan(), x, v, out, streaming);
+    return;
+  }
+#endif
+  for (std::size_t j = 0; j < unroll; ++j) v[j] = rounder(x[j], words[j]);
   store(v, out, streaming);
 }
 

@@ -21,6 +21,9 @@ template <Way way, Special special, bool code>
 class Rounder {
  public:
   static constexpr bool is_stochastic = way == Way::sum_stochastic || way == Way::bits_stochastic;
+  /// Whether codes of 8 bits are finished by store_units() from units().
+  static constexpr bool has_units = code && way <= Way::sum_stochastic && special >= Special::nan && special <= Special::same;
+  static constexpr Special of_specials = special;
 
   explicit Rounder(const BulkPlan& plan)
       : plan_(plan),
@@ -56,9 +59,18 @@ class Rounder {
       return specials(x, from_sum(x, random));
   }
 
+  /// The code's magnitude of a result and, above it, the bias: below 2^31, and far beyond all codes for infinities and NaN.
+  HWY_INLINE VU units(VF x, VU random) const { return sum(x, random); }
+  const BulkPlan& plan() const { return plan_; }
+
  private:
-  /// Magnitude of the result: t = x + 2^k of the sign of x, whose unit is that of the format at x.
+  /// Magnitude of the result.
   HWY_INLINE VU from_sum(VF x, VU random) const {
+    if constexpr (code) return hn::Sub(sum(x, random), bias_);
+    return sum(x, random);
+  }
+  /// The same, of a code with its bias: t = x + 2^k of the sign of x, whose unit is that of the format at x.
+  HWY_INLINE VU sum(VF x, VU random) const {
     const VU word = bits(x);
     VU exponent = hn::BitCast(DU(), hn::Max(ints(hn::And(word, set(float_infinity))), ints(least_)));
     VU magnitude;
@@ -83,7 +95,7 @@ class Rounder {
     if constexpr (!code) return hn::AndNot(set(sign_bit), bits(hn::Sub(t, floats(power))));
     // The units of t above the power, the leading bit among them, and the exponent.
     const VU kept = hn::Sub(bits(t), power);
-    return hn::Sub(hn::Add(kept, hn::Shr(exponent, dropped_)), bias_);
+    return hn::Add(kept, hn::Shr(exponent, dropped_));
   }
 
   /// One where the random bits are below the discarded fraction of x, whose grid has this exponent.
