@@ -43,9 +43,10 @@ inline void add_quotient(float numerator, float denominator, float reciprocal, i
   sums.low.lanes[0] += word(low) - word(low_zero) + QuotientLanes::bias;
 }
 
+constexpr std::uint32_t implicit = Variant::end / 2;
+
 /// The loop of studies/census/binade_kernels.hpp, one number at a time.
 inline void take_significands(const std::uint32_t* codes, std::size_t count, Significands& out, SignificandSums& sums) {
-  constexpr std::uint32_t implicit = Variant::end / 2;
   out.count = count;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t m = (codes[i] & (implicit - 1)) | implicit;
@@ -62,7 +63,7 @@ inline void take_significands(const std::uint32_t* codes, std::size_t count, Sig
 
 /// Adds 2^23 / significand of number i.
 inline void add_reciprocal(const Significands& of, std::size_t i, SignificandSums& sums) {
-  add_quotient(static_cast<float>(Variant::end / 2), of.floats[i], of.reciprocals[i], 0, sums.reciprocals);
+  add_quotient(static_cast<float>(implicit), of.floats[i], of.reciprocals[i], 0, sums.reciprocals);
   ++sums.reciprocal_count;
 }
 /// The loop of studies/census/binade_kernels.hpp, one number at a time.

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "tests/oracle/arithmetic_oracle.hpp"
+#include "tests/reports/shell.hpp"
 #include "tests/reports/temporary_directory.hpp"
 
 namespace {
@@ -214,7 +214,7 @@ void require_lines(const Op& op, const Format& from, const Format& to, const std
     const std::string out = folder.file("out" + std::to_string(results.size()));
     const std::string words = words_of(op, from, to, variant);
     INFO(words);
-    REQUIRE(std::system(("'" ULPSCOPE_PROGRAM "' " + words + " < '" + folder.file("in") + "' > '" + out + "'").c_str()) == 0);
+    REQUIRE(exit_code_of("'" ULPSCOPE_PROGRAM "' " + words + " < '" + folder.file("in") + "' > '" + out + "'") == 0);
     results.emplace_back(out);
   }
   std::string line;

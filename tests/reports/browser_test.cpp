@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page in a real browser, where one is installed.
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 
 #include "files/new_file.hpp"
 #include "reports/page_html.hpp"
 #include "tests/reports/sample_page.hpp"
+#include "tests/reports/shell.hpp"
 #include "tests/reports/temporary_directory.hpp"
 
 using namespace ulpscope::reports;
 
 namespace {
 
-bool is_installed(const std::string& program) {
-  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
-}
+bool is_installed(const std::string& program) { return exit_code_of("command -v " + program + " > /dev/null 2>&1") == 0; }
 
 struct Loaded {
   int status = 0;
@@ -27,7 +25,7 @@ Loaded load(const TemporaryDirectory& directory, const std::string& file) {
       "timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-background-networking "
       "--enable-logging=stderr --user-data-dir=" +
       directory.file("profile") + " --dump-dom file://" + file + " > " + directory.file("dom") + " 2> " + directory.file("log");
-  const int status = std::system(command.c_str());
+  const int status = exit_code_of(command);
   return {status, bytes_of(directory.file("dom")), bytes_of(directory.file("log"))};
 }
 

@@ -204,8 +204,10 @@ TEST_CASE("nvfp4 in blocks of 16 by 16 follows the published formula", "[studies
 }
 
 TEST_CASE("rows and tiles have scales in each published form", "[studies]") {
-  const auto [rule, block_rows, block_columns] =
+  const auto tiles =
       GENERATE(table<const char*, std::size_t, std::size_t>({{"row", 1, 300}, {"1x128", 1, 128}, {"128x128", 128, 128}}));
+  const std::string rule = std::get<0>(tiles);
+  const std::size_t block_rows = std::get<1>(tiles), block_columns = std::get<2>(tiles);
   const std::string form = GENERATE("", ":pow2", ":divide", ":reciprocal");
   const std::string word = rule + form;
   CAPTURE(word);

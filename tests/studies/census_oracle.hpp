@@ -28,7 +28,7 @@ class Exact {
   }
   Exact(const Exact& other) : Exact() { mpfr_set(value_, other.value_, MPFR_RNDN); }
   Exact& operator=(const Exact& other) {
-    mpfr_set(value_, other.value_, MPFR_RNDN);
+    if (this != &other) mpfr_set(value_, other.value_, MPFR_RNDN);
     return *this;
   }
   ~Exact() { mpfr_clear(value_); }

@@ -130,7 +130,7 @@ TEST_CASE("of many tensors the page shows those that lose most, and counts all; 
   CHECK(rows_of["census"] == 1002 + 1);
   CHECK(rows_of["loss_scales"] == 1002 + 1);
   CHECK(rows_of["findings"] == 1002 + 2 + 1);  // of each, of the scale of each that does not fit, and of the scale of the group
-  CHECK(rows_of["exponents"] == good * 2 + 2 * 2 + 4);  // 1, 2 and 3 lie in two binades, 2^8 and 2^-30 in two others
+  CHECK(rows_of["exponents"] == good * 2 + std::size_t{2} * 2 + 4);  // 1, 2 and 3 lie in two binades, 2^8 and 2^-30 in two others
   const auto groups = std::ranges::find(page.sections, "groups", &reports::Section::id);
   REQUIRE(groups != page.sections.end());
   REQUIRE(groups->sections.size() == 1);

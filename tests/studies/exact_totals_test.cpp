@@ -217,8 +217,8 @@ TEST_CASE("the largest relative error is found among many that hardly differ", "
 TEST_CASE("errors are compared in every window", "[studies]") {
   // An error of 0.3 ulp at large numbers, larger than half an ulp at those that follow; the largest of all in ulp comes last.
   std::vector<float> values(1024, 0x1.0014p14F);
-  values.resize(100 * 1024, 0x1.0014p0F);
-  values.resize(110 * 1024, 0x1.001cp0F);
+  values.resize(std::size_t{100} * 1024, 0x1.0014p0F);
+  values.resize(std::size_t{110} * 1024, 0x1.001cp0F);
 
   check_against_oracle(values, emu::fp16, {}, {0, 0, 1});
 }

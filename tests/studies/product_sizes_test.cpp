@@ -110,7 +110,7 @@ TEST_CASE("rows are by distribution, format, engine, size, at any number of thre
   request.n = {100, 50};
   request.threads = 1;
   const auto rows = studies::run(request, {}).tables.front().rows;
-  CHECK(rows.size() == 2 * 5 * 2 * 2);
+  CHECK(rows.size() == std::size_t{2} * 5 * 2 * 2);
   CHECK(rows[0][4] == reports::Cell(std::int64_t{100}));
   CHECK(rows[1][4] == reports::Cell(std::int64_t{50}));
   CHECK(rows[2][2] == reports::Cell(std::string("sm_90")));

@@ -341,12 +341,12 @@ TEST_CASE("bits of a matrix: a scale for each row, part of a row or tile that is
     return stored_bits(storage, 130, 40) - std::uint64_t{130} * 40 * static_cast<std::uint64_t>(storage.format.bits());
   };
   CHECK(scales("e4m3", "amax") == 32);
-  CHECK(scales("e4m3", "row") == 130 * 32);
-  CHECK(scales("e4m3", "1x128") == 130 * 32);
-  CHECK(scales("e4m3", "128x128") == 2 * 32);
-  CHECK(scales("e4m3", "mx:rceil") == 130 * 2 * 8);
-  CHECK(scales("e2m1", "nvfp4") == 130 * 3 * 8 + 32);
-  CHECK(scales("e2m1", "nvfp4:16x16") == 9 * 3 * 8 + 32);
+  CHECK(scales("e4m3", "row") == std::uint64_t{130} * 32);
+  CHECK(scales("e4m3", "1x128") == std::uint64_t{130} * 32);
+  CHECK(scales("e4m3", "128x128") == std::uint64_t{2} * 32);
+  CHECK(scales("e4m3", "mx:rceil") == std::uint64_t{130} * 2 * 8);
+  CHECK(scales("e2m1", "nvfp4") == std::uint64_t{130} * 3 * 8 + 32);
+  CHECK(scales("e2m1", "nvfp4:16x16") == std::uint64_t{9} * 3 * 8 + 32);
 }
 
 TEST_CASE("words of moments, and words that are none", "[training]") {

@@ -74,9 +74,8 @@ struct Layer {
 
 /// `size` is m, k and n.
 Layer layer_of(const Case& of, const std::array<std::size_t, 3>& size, bool finite, Multiplier* multiplier) {
-  const ProductPrecision precision = precision_of(of);
   Tape<float> tape({[](std::string_view, const std::string&) { return OperationPrecision{}; },
-                    [&](std::string_view, const std::string&) -> ProductPrecision { return precision; }},
+                    [&](std::string_view, const std::string&) -> ProductPrecision { return precision_of(of); }},
                    7, 1);
   tape.multiply_by(multiplier);
   Layer layer;

@@ -120,7 +120,10 @@ class Wide {
   Wide() { mpfr_init2(x_, 4096); }
   explicit Wide(double x) : Wide() { mpfr_set_d(x_, x, MPFR_RNDN); }
   Wide(const Wide& other) : Wide() { mpfr_set(x_, other.x_, MPFR_RNDN); }
-  Wide& operator=(const Wide& other) { return mpfr_set(x_, other.x_, MPFR_RNDN), *this; }
+  Wide& operator=(const Wide& other) {
+    if (this != &other) mpfr_set(x_, other.x_, MPFR_RNDN);
+    return *this;
+  }
   ~Wide() { mpfr_clear(x_); }
   template <class Function, class... More>
   Wide with(Function function, More... more) const {

@@ -104,7 +104,7 @@ TEST_CASE("speeds follow from times and shapes", "[studies]") {
   CHECK(rows.number(0, "speedup_over_float32") == 1);
   CHECK(std::abs(rows.number(2, "speedup_over_float32") - 2) < 1e-12);
   CHECK(std::abs(rows.number(5, "speedup_over_float32") - 4) < 1e-12);
-  CHECK(rows.count(0, "bytes") == 4 * (24 * 96 + 96 * 16 + 24 * 16));
+  CHECK(rows.count(0, "bytes") == std::int64_t{4} * (24 * 96 + 96 * 16 + 24 * 16));
   CHECK(rows.count(4, "bytes") == 24 * 96 + 96 * 16 + 2 * 24 * 16);
   CHECK(rows.text(4, "fast_accumulation") == "no");
   CHECK(rows.text(5, "fast_accumulation") == "yes");

@@ -274,7 +274,7 @@ TEST_CASE("whole products are compared by the device's emulator, samples without
   const Rows whole{{studies::library_products(library, call, config)}};
 
   CHECK(sampled.count(0, "outputs") < 3 * 12 * 16 + 1);
-  CHECK(whole.count(0, "outputs") == 3 * 50 * 30);
+  CHECK(whole.count(0, "outputs") == std::int64_t{3} * 50 * 30);
   CHECK(whole.text(0, "explained") == "yes");
   CHECK(emulator.asked == 3);
 }
