@@ -135,7 +135,7 @@ TEST_CASE("a block that has a neighbour's scale is named", "[verify]") {
   const Problem p = problem(128, false);
   const std::vector<float> sa = values(p.scale_a);
   const bool along_k = GENERATE(false, true);
-  const float other = along_k ? sa[7 * 2] : sa[8 * 2 + 1];
+  const float other = along_k ? sa[std::size_t{7} * 2] : sa[8 * 2 + 1];
 
   const auto result = explained(
       p, computed(p, false, 7, 1, [other](float sum, float part, float, float b) { return std::fma(part, other * b, sum); }));

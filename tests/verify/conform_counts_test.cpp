@@ -115,7 +115,7 @@ TEST_CASE("what is computed does not depend on how many results are wrong, nor o
   const Conformance wrong = conform(subject, questions, config);
 
   CHECK(wrong.mismatches > wrong.compared / 10);
-  CHECK(wrong.computed < 512 * 256);
+  CHECK(wrong.computed < std::size_t{512} * 256);
 }
 
 TEST_CASE("results that no piece has in common have the groups that each has by itself", "[verify]") {

@@ -108,8 +108,8 @@ TEST_CASE("signed zeros: each is judged with its sign", "[verify][generate]") {
   CHECK(in.judged(split).outcome() == verify::Outcome::fail);  // its parts start from +0
   CHECK(in.judged([](const auto& products, float c) { return ascending(products, 0) + 0 * c; }).outcome() ==
         verify::Outcome::fail);
-  CHECK(in.judged(std::vector<float>(12 * 9, 0.0F), emu::float32).outcome() == verify::Outcome::fail);
-  CHECK(in.judged(std::vector<float>(12 * 9, -0.0F), emu::float32).outcome() == verify::Outcome::fail);
+  CHECK(in.judged(std::vector<float>(std::size_t{12} * 9, 0.0F), emu::float32).outcome() == verify::Outcome::fail);
+  CHECK(in.judged(std::vector<float>(std::size_t{12} * 9, -0.0F), emu::float32).outcome() == verify::Outcome::fail);
 }
 
 TEST_CASE("order: any order's multiple of the small term is right, a lost tile and zeros are not", "[verify][generate]") {
@@ -121,7 +121,7 @@ TEST_CASE("order: any order's multiple of the small term is right, a lost tile a
       CHECK(verdict.outcome() == verify::Outcome::pass);
     }
     CHECK(in.judged(without_last_tile).outcome() == verify::Outcome::fail);
-    CHECK(in.judged(std::vector<float>(12 * 9), emu::float32).outcome() == verify::Outcome::fail);
+    CHECK(in.judged(std::vector<float>(std::size_t{12} * 9), emu::float32).outcome() == verify::Outcome::fail);
     CHECK(in.judged([](const auto& products, float c) { return -ascending(products, c); }).outcome() == verify::Outcome::fail);
     CHECK(in.judged([](const auto& products, float c) { return 1.01F * split(products, c); }).outcome() ==
           verify::Outcome::fail);
@@ -143,7 +143,7 @@ TEST_CASE("overflow of partial sums: infinite where the accumulator is float16, 
     return c;
   };
   CHECK(in.judged(clamped, emu::float16).outcome() == verify::Outcome::fail);
-  CHECK(in.judged(std::vector<float>(12 * 9), emu::float16).outcome() == verify::Outcome::fail);
+  CHECK(in.judged(std::vector<float>(std::size_t{12} * 9), emu::float16).outcome() == verify::Outcome::fail);
 }
 
 TEST_CASE("overflow of partial sums: orders that pair large products with their negatives leave 0 or less of the small one",
@@ -192,7 +192,7 @@ TEST_CASE("cancellation: float32 sums of any order pass, fewer bits and zeros do
   }
   CHECK(in.judged(in_format(emu::bfloat16)).outcome() == verify::Outcome::fail);
   CHECK(in.judged(in_format(emu::tf32)).outcome() == verify::Outcome::fail);
-  CHECK(in.judged(std::vector<float>(12 * 9), emu::float32).outcome() == verify::Outcome::fail);
+  CHECK(in.judged(std::vector<float>(std::size_t{12} * 9), emu::float32).outcome() == verify::Outcome::fail);
   CHECK_THROWS(verify::expect_generated(verify::find_case_kind("ties"), in.request, emu::float32, 1e-6));
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("cancellation: the usual condition number tells right float32 sums fro
         CHECK(in.judged([&](const auto& products, float c) { return kernel(products, c) / 2; }).beyond > 80);
         CHECK(in.judged([&](const auto& products, float c) { return kernel(products, c) * 2; }).beyond > 80);
       }
-      CHECK(in.judged(std::vector<float>(12 * 9), emu::float32).beyond == 12 * 9);
+      CHECK(in.judged(std::vector<float>(std::size_t{12} * 9), emu::float32).beyond == std::size_t{12} * 9);
     }
 }
 

@@ -78,8 +78,8 @@ TEST_CASE("int32 sums are equal or wrong: one off in 4096 products of int8 fails
   const Integers in{3,
                     5,
                     4096,
-                    random_integers(random, 3 * 4096, -128, 127),
-                    random_integers(random, 4096 * 5, -128, 127),
+                    random_integers(random, std::size_t{3} * 4096, -128, 127),
+                    random_integers(random, std::size_t{4096} * 5, -128, 127),
                     random_integers(random, 5, -100000, 100000)};
   const auto right = in.sums();
   const auto verdict = judged(in, right, IntegerOverflow::wrap);
@@ -97,7 +97,8 @@ TEST_CASE("int32 sums are equal or wrong: one off in 4096 products of int8 fails
 TEST_CASE("int32 sums beyond the range wrap around or saturate, as declared", "[verify][integers]") {
   std::mt19937_64 random(2);
   // Products of int16 near 2^30, the first of one sign, so that sums leave the range on both sides.
-  Integers in{4, 6, 40, random_integers(random, 4 * 40, 20000, 32767), random_integers(random, 40 * 6, -32768, 32767)};
+  Integers in{4, 6, 40, random_integers(random, std::size_t{4} * 40, 20000, 32767),
+              random_integers(random, std::size_t{40} * 6, -32768, 32767)};
   for (std::size_t j = 0; j < 6; ++j)
     for (std::size_t at = 0; at < 40; ++at) {
       auto& x = in.b[at * 6 + j];

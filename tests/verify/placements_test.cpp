@@ -88,9 +88,10 @@ TEST_CASE("results in the wrong place are told, each by its kind", "[verify][exp
   CHECK(tile([&](auto i, auto j) { return right[in_tile(i, j, 16, 16)]; }) == "D=tile-stale:8");
   CHECK(tile([&](auto i, auto j) { return right[in_tile(i, j)] + right[in_tile(i, j, 8, 24)]; }) == "D=tile-added:8");
   CHECK(with([](auto& d) { std::fill(d.begin() + 7 * n, d.begin() + 8 * n, 0.0F); }) == "D=zero-row");
-  CHECK(with([](auto& d) {
-          for (std::size_t i = 0; i < m; ++i) d[i * n + 3] = 0;
-        }) == "D=zero-column");
+  const auto zero_column = with([](auto& d) {
+    for (std::size_t i = 0; i < m; ++i) d[i * n + 3] = 0;
+  });
+  CHECK(zero_column == "D=zero-column");
   CHECK(with([](auto& d) { std::swap(d[100], d[1205]); }) == "D=swapped");
   CHECK(with([](auto& d) { d[100] = d[1205]; }) == "D=moved");
   // Neither of them: half of the tile doubled, a row of zeros but for one, an element that is none of D.

@@ -176,13 +176,14 @@ TEST_CASE("convolution: the places, groups, strides, paddings and dilations", "[
 
 TEST_CASE("convolution in one and three dimensions is that in two with extents of 1", "[verify][products]") {
   std::mt19937_64 random(4);
-  const auto x = normals(random, 2 * 3 * 20, 1, emu::float16), w = normals(random, 5 * 3 * 4, 1, emu::float16);
+  const auto x = normals(random, std::size_t{2} * 3 * 20, 1, emu::float16),
+             w = normals(random, std::size_t{5} * 3 * 4, 1, emu::float16);
   const auto with = [&](std::vector<std::uint64_t> in, std::vector<std::uint64_t> kernel, std::vector<std::uint64_t> padding) {
     const auto exact = verify::expect_convolution({.x = values(std::move(in), x),
                                                    .weight = values(std::move(kernel), w),
                                                    .padding = std::move(padding),
                                                    .last = {emu::float16}});
-    std::vector<verify::Expected> all(2 * 5 * 19);
+    std::vector<verify::Expected> all(std::size_t{2} * 5 * 19);
     exact->expect(0, all);
     std::vector<double> out;
     for (const auto& e : all) out.push_back(e.value);

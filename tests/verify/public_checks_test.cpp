@@ -246,7 +246,7 @@ TEST_CASE("of an operation signs, halves and its own mutants are fed, and plain 
   CHECK((right.size() == 9 && fed(right, "exact") == softmax->correct && fed(right, "plain_8").size() == 33));
   CHECK(std::ranges::all_of(right, [](const verify::FedOutput& output) { return output.is_right; }));
   const auto conv = verify::operation_of(asking("audit conv normal:0,1:1x2x9 normal:0,1:3x2x4 --padding 1 --out fp32"), seed);
-  CHECK((conv->correct.size() == 3 * 8 && verify::right_outputs(*conv).size() == 1));
+  CHECK((conv->correct.size() == std::size_t{3} * 8 && verify::right_outputs(*conv).size() == 1));
 }
 
 TEST_CASE("mutants have the inputs of the request, but for what they change") {

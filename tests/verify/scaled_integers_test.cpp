@@ -185,7 +185,7 @@ TEST_CASE("a product, a scale or the bits of a scale that are missing are beyond
     if (!with_c) in.c.clear();
     for (std::size_t j = 0; j < in.n; ++j) in.b[4095 * in.n + j] = 1;
     for (std::size_t i = 0; i < in.m; ++i) in.a[i * in.k + 4095] = 1;
-    const std::uint64_t all = 32 * 48;
+    const std::uint64_t all = std::uint64_t{32} * 48;
     const auto in_float32 = [&](const Fault& fault) {
       return wrong(in, kernel(in, Order::scales_first, false, fault), emu::float32);
     };
@@ -268,7 +268,7 @@ TEST_CASE("what is scaled has wrapped around or saturated as declared", "[verify
   const auto of = [&](std::int64_t first, std::int64_t second) {
     return Floats{static_cast<float>(first) * 0.375F * 1.5F, static_cast<float>(second) * 0.375F * 0.7F};
   };
-  const std::int64_t end = 2147483647, product = 32767 * 32767;
+  const std::int64_t end = 2147483647, product = std::int64_t{32767} * 32767;
   const auto count = [&](const Floats& d, IntegerOverflow overflow) {
     return judged(in.product(emu::float32), {1, 2}, d, overflow).wrong();
   };

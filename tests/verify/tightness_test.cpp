@@ -35,7 +35,7 @@ TEST_CASE("no share exceeds 1, and those of the probabilistic bound are no less"
 
   const std::vector<TightnessRow> rows = verify::tightness(config);
 
-  CHECK(rows.size() == 18 * 4 * 3);
+  CHECK(rows.size() == std::size_t{18} * 4 * 3);
   double closest = 0;
   for (const TightnessRow& row : rows) {
     CAPTURE(row.accumulation.name, row.distribution, row.length);
