@@ -38,7 +38,7 @@ void measure(benchmark::State& state, From from, Operation operation) {
   std::vector<T> a, b;
   for (const float x : operands(1)) a.push_back(from(x));
   for (const float x : operands(2)) b.push_back(from(x));
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     for (std::size_t i = 0; i < operand_count; ++i) benchmark::DoNotOptimize(operation(a[i], b[i]));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(operand_count));
 }

@@ -81,7 +81,7 @@ void measure(benchmark::State& state, const Work& work) {
   input().of(count * static_cast<std::size_t>(work.traffic.read));
   output().of(count * static_cast<std::size_t>(work.traffic.written));
   work.prepare(count);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     work.run(count);
     benchmark::ClobberMemory();
   }

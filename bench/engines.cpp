@@ -80,7 +80,7 @@ void engine(benchmark::State& state, const emu::EngineMode& mode, emu::Format fo
   const std::vector<float> a_scales = powers_of_two(n * blocks, 3), b_scales = powers_of_two(n * blocks, 4);
   problem.scale_a = block_scales(mode, a_scales, n, blocks);
   problem.scale_b = block_scales(mode, b_scales, blocks, n);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     emu::engine_matmul(problem, std::span(d));
     benchmark::DoNotOptimize(d.data());
   }
@@ -124,7 +124,7 @@ class SmallProduct {
 /// A call at 32 by 32 by 32, and what of it would be there without any products: twice the time of K = 32 less that of 64.
 void small_call(benchmark::State& state, const emu::EngineMode& mode, emu::Format format) {
   SmallProduct product(mode, format, 32), twice(mode, format, 64);
-  for (auto _ : state) product.call();
+  for ([[maybe_unused]] auto _ : state) product.call();
   state.counters["overhead_us"] = 1e6 * (2 * product.seconds() - twice.seconds());
 }
 
@@ -136,7 +136,7 @@ void gemm(benchmark::State& state, int threads) {
   const auto a = normal_numbers<Float>(n * n, format, 1), b = normal_numbers<Float>(n * n, format, 2);
   std::vector<Float> d(n * n);
   openblas_set_num_threads(threads == all_threads ? static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) : threads);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if constexpr (std::is_same_v<Float, double>)
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, order, order, order, 1, a.data(), order, b.data(), order, 0,
                   d.data(), order);

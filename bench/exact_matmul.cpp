@@ -36,7 +36,7 @@ void exact(benchmark::State& state, emu::Format format, int threads) {
   };
   const emu::ExactMatrix a = matrix(1), b = matrix(2);
   std::vector<float> out(n * n);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     emu::exact_matmul(a, b, emu::fp32, std::span<float>(out), {.threads = threads});
     benchmark::DoNotOptimize(out.data());
   }
@@ -47,7 +47,7 @@ void float32_loops(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const std::vector<float> a = normal_numbers(n * n, 1), b = normal_numbers(n * n, 2);
   std::vector<float> out(n * n);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     std::fill(out.begin(), out.end(), 0.0F);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t k = 0; k < n; ++k)

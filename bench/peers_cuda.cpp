@@ -29,7 +29,7 @@ template <class Out, class Convert>
 void add(const std::string& name, Convert convert) {
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
     std::vector<Out> out(elements);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = convert(values()[i]);
       benchmark::DoNotOptimize(out.data());
       benchmark::ClobberMemory();
@@ -52,7 +52,8 @@ void add_fp8(const std::string& format) {
 }
 
 const bool registered = [] {
-  add_format("float16", "cuda_fp16.h", [](float x) { return __float2half_rn(x); }, [](__half x) { return __half2float(x); });
+  add_format(
+      "float16", "cuda_fp16.h", [](float x) { return __float2half_rn(x); }, [](__half x) { return __half2float(x); });
   add_format(
       "bfloat16", "cuda_bf16.h", [](float x) { return __float2bfloat16_rn(x); },
       [](__nv_bfloat16 x) { return __bfloat162float(x); });

@@ -48,7 +48,7 @@ void recipe(benchmark::State& state, const std::string& name) {
       "[model]\nkind = \"mlp\"\nwidths = [" + std::to_string(sizes.in) + ", " + std::to_string(sizes.hidden) + ", " +
           std::to_string(sizes.out) + "]\n[data]\ntable = \"digits\"\n[run]\nsteps = " + std::to_string(steps) + "\n",
       "bench");
-  for (auto _ : state) benchmark::DoNotOptimize(training::train(study, samples, name, 0, {.threads = 1}));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(training::train(study, samples, name, 0, {.threads = 1}));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(steps));
 }
 
@@ -97,7 +97,7 @@ class BlasStep {
 void sgemm(benchmark::State& state) {
   openblas_set_num_threads(1);
   BlasStep blas{Sizes(state)};
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     blas.step();
     benchmark::ClobberMemory();
   }

@@ -17,6 +17,7 @@ namespace ulpscope::studies {
 namespace {
 
 constexpr std::size_t piece_size = 1 << 16;
+constexpr std::uint64_t pieces_in_flight = 64;  // so that what is inflated is read in about its order
 constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 
 /// What some elements hold. Finite ones are given by numbers of their order, or magnitude, in the type that they were read as.
@@ -170,15 +171,17 @@ reports::Table info_table(const std::vector<tensors::Tensor>& tensors, int threa
     }
     Found found;
     const std::uint64_t count = tensor.count(), pieces = count / piece_size + (count % piece_size == 0 ? 0 : 1);
-    tensors::for_each_index(static_cast<std::size_t>(pieces), threads, [&](std::size_t piece) {
-      const std::uint64_t first = std::uint64_t{piece} * piece_size;
-      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece_size, count - first));
-      const Found of_piece = piece_of(tensor, first, size);
-      const std::lock_guard lock(one_at_a_time);
-      found.add(of_piece);
-      done += size;
-      if (progress) progress(done, total);
-    });
+    for (std::uint64_t batch = 0; batch < pieces; batch += pieces_in_flight)
+      tensors::for_each_index(static_cast<std::size_t>(std::min(pieces_in_flight, pieces - batch)), threads,
+                              [&](std::size_t piece) {
+                                const std::uint64_t first = (batch + piece) * piece_size;
+                                const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece_size, count - first));
+                                const Found of_piece = piece_of(tensor, first, size);
+                                const std::lock_guard lock(one_at_a_time);
+                                found.add(of_piece);
+                                done += size;
+                                if (progress) progress(done, total);
+                              });
     table.rows[i] = row_of(tensor, found);
   });
   return table;
