@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "emu/json_input.hpp"
 #include "emu/visible.hpp"
@@ -42,7 +44,8 @@ std::vector<std::string> files_of(const std::string& input, const std::set<std::
 
 MergedMetadata merged_metadata(const std::vector<std::string>& inputs, const tensors::Inputs& opened) {
   MergedMetadata merged;
-  Json all = Json::object();
+  std::vector<std::pair<std::string, Json>> all;  // in the order of the files; ordered JSON looks for a key by walking
+  std::map<std::string, std::size_t> places;
   const std::set<std::string> holding = files_holding(opened);
   std::set<std::string> disputed;
   for (const std::string& input : inputs)
@@ -52,25 +55,29 @@ MergedMetadata merged_metadata(const std::vector<std::string>& inputs, const ten
         if (of_file.empty()) continue;
         const Json entries = emu::parse_json<Json>(of_file);
         for (const auto& [key, value] : entries.items()) {
-          const auto found = all.find(key);
-          if (found == all.end())
-            all[key] = value;
-          else if (*found != value && disputed.insert(key).second)
+          const auto [place, is_new] = places.emplace(key, all.size());
+          if (is_new)
+            all.emplace_back(key, value);
+          else if (all[place->second].second != value && disputed.insert(key).second)
             merged.disputed.push_back(key);
         }
       }
-  for (const std::string& key : merged.disputed) all.erase(key);
-  if (!all.empty()) merged.json = all.dump();
+  std::erase_if(all, [&](const auto& entry) { return disputed.contains(entry.first); });
+  Json::object_t entries;
+  for (auto& [key, value] : all) entries.emplace_back(std::move(key), std::move(value));
+  if (!entries.empty()) merged.json = Json(std::move(entries)).dump();
   return merged;
 }
 
 std::string disputed_words(const MergedMetadata& merged, const std::string& written) {
   constexpr std::size_t most_named = 3;
   const Json entries = written.empty() ? Json::object() : emu::parse_json<Json>(written);
+  std::set<std::string> said_anew;
+  for (const auto& entry : entries.items()) said_anew.insert(entry.key());
   std::size_t lost = 0;
   std::string names;
   for (const std::string& key : merged.disputed) {
-    if (entries.contains(key)) continue;
+    if (said_anew.contains(key)) continue;
     if (++lost <= most_named) names += (lost == 1 ? "'" : ", '") + emu::visible(key) + "'";
   }
   if (lost == 0) return {};

@@ -43,6 +43,7 @@ inline void add_quotient(float numerator, float denominator, float reciprocal, i
   sums.low.lanes[0] += word(low) - word(low_zero) + QuotientLanes::bias;
 }
 
+/// The leading bit of a significand.
 constexpr std::uint32_t implicit = Variant::end / 2;
 
 /// The loop of studies/census/binade_kernels.hpp, one number at a time.
