@@ -57,8 +57,9 @@ void HeldMemory::grow(std::uint64_t bytes) {
   const std::scoped_lock lock(memory().mutex);
   const std::uint64_t others = memory().held - bytes_, left = memory().limit - std::min(memory().limit, others);
   if (bytes > left)
-    throw Error(what_ + ": " + std::to_string(bytes) + " bytes of memory are needed, and " + std::to_string(left) + " of the " +
-                std::to_string(memory().limit) + " that tensors may take are left; --max-memory SIZE allows more");
+    throw NoMemoryLeft(what_ + ": " + std::to_string(bytes) + " bytes of memory are needed, and " + std::to_string(left) +
+                       " of the " + std::to_string(memory().limit) +
+                       " that tensors may take are left; --max-memory SIZE allows more");
   memory().held = others + bytes;
   bytes_ = bytes;
 }

@@ -6,7 +6,15 @@
 #include <cstdint>
 #include <string>
 
+#include "emu/error.hpp"
+
 namespace ulpscope::tensors {
+
+/// That more memory is needed than is left: fewer threads, which hold less at a time, may do with it.
+class NoMemoryLeft : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Bytes that all tensors of files may take together; at first half of what this process could have: of the machine's memory,
 /// its control group's or its address space's (ulimit -v), whichever is least.
@@ -23,8 +31,7 @@ class HeldMemory {
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;
 
-  /// From now on it is so much, which is not less than before. @throws ulpscope::Error in one line where that is more than the
-  /// limit
+  /// From now on it is so much, which is not less than before. @throws NoMemoryLeft in one line where that is more than the limit
   void grow(std::uint64_t bytes);
 
  private:

@@ -11,6 +11,7 @@
 
 #include "emu/decode.hpp"
 #include "studies/info/integer_cells.hpp"
+#include "tensors/memory_limit.hpp"
 #include "tensors/parallel.hpp"
 
 namespace ulpscope::studies {
@@ -154,9 +155,7 @@ std::vector<reports::Cell> row_of_header(const tensors::Tensor& tensor, std::siz
   return row;
 }
 
-}  // namespace
-
-reports::Table info_table(const std::vector<tensors::Tensor>& tensors, int threads, const Progress& progress) {
+reports::Table table_by(int threads, const std::vector<tensors::Tensor>& tensors, const Progress& progress) {
   reports::Table table{
       "info", {"tensor", "dtype", "shape", "count", "min", "max", "min_abs", "zero", "subnormal", "infinite", "nan"}, {}};
   std::uint64_t done = 0, total = 0;
@@ -185,6 +184,17 @@ reports::Table info_table(const std::vector<tensors::Tensor>& tensors, int threa
     table.rows[i] = row_of(tensor, found);
   });
   return table;
+}
+
+}  // namespace
+
+reports::Table info_table(const std::vector<tensors::Tensor>& tensors, int threads, const Progress& progress) {
+  try {
+    return table_by(threads, tensors, progress);
+  } catch (const tensors::NoMemoryLeft&) {
+    if (threads == 1) throw;
+    return table_by(1, tensors, progress);  // one holds less at a time
+  }
 }
 
 reports::Table header_table(const std::vector<tensors::Tensor>& tensors) {

@@ -314,7 +314,7 @@ class Memory(Attack):
     def test_members_are_read_in_blocks(self):
         self.write("w.npz", hostile.zeros_deflated(128 * MEBIBYTE, hostile.npy_start(f"({32 * MEBIBYTE},)")))
         for most in ("1M", "130M"):
-            code, out, err = self.run_here("info", "w.npz", "--csv", "--max-memory", most, "--threads", "1", memory=180 * MEBIBYTE)
+            code, out, err = self.run_here("info", "w.npz", "--csv", "--max-memory", most, memory=180 * MEBIBYTE)
             self.assertEqual(code, 0, err)
             self.assertIn(f"{32 * MEBIBYTE}", out)
 

@@ -61,6 +61,11 @@ class Info(Folder):
                     self.assertEqual(self.rows("info", "t.npy", "--threads", "3", *words)[0], one)
                     self.check(one, [(list(map(bfloat16, values)) if dtype else values, least_normal)])
 
+    def test_what_stands_behind_the_pieces_that_threads_share_at_once(self):
+        zeros = 64 * PIECE
+        self.write("t.npy", npy("|u1", (zeros + 1,), bytes(zeros) + b"\7"))
+        self.check(self.rows("info", "t.npy")[0], [([0] * zeros + [7], 0)])
+
     def test_the_only_value_of_its_kind_in_any_lane(self):
         kinds = (0.0, -0.0, 5e-324, -5e-324, math.inf, -math.inf, math.nan, 1.7976931348623157e308, -1.7976931348623157e308, 2.0**-1022, 1e-45,
                  2.0**-126, 2.0**-14, 2.0**-24, -3.0)
