@@ -75,6 +75,53 @@ HWY_INLINE void decode_step(const DecodePlan& plan, const Word* in, float* out, 
   streaming ? hn::Stream(values, df, out) : hn::StoreU(values, df, out);
 }
 
+#if ULPSCOPE_X86_BITS == 512
+/// What all codes of at most 8 bits stand for: upper halves of floats, whose lower ones are zeros with so few fraction bits.
+template <Codes kind>
+class CodeTable {
+ public:
+  explicit CodeTable(const DecodePlan& plan) {
+    VU codes = hn::Iota(DU(), 0);
+    const auto next_upper_halves = [&]() HWY_ATTR {
+      const VU word = decode < kind == Codes::half ? Codes::infinite : kind > (plan, codes);
+      codes = hn::Add(codes, set(in_vector / 2));
+      return _mm512_cvtepi32_epi16(hn::ShiftRight<16>(word).raw);
+    };
+    for (__m512i& halves : halves_) {
+      const __m256i first = next_upper_halves();
+      halves = _mm512_inserti64x4(_mm512_castsi256_si512(first), next_upper_halves(), 1);
+    }
+  }
+
+  /// As many codes as there are 16-bit words in a vector, to two of floats.
+  HWY_INLINE void decode_step(const std::uint8_t* in, float* out, bool streaming) const {
+    // Unpacking interleaves 128-bit blocks: in this order of four codes each the floats are in theirs.
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i codes = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in)), order);
+    const __m512i at = _mm512_cvtepu8_epi16(codes), zero = _mm512_setzero_si512();
+    const auto quarter = [&](std::size_t i)
+                             HWY_ATTR { return _mm512_permutex2var_epi16(halves_[2 * i], at, halves_[2 * i + 1]); };
+    const __mmask32 bit6 = _mm512_test_epi16_mask(at, _mm512_set1_epi16(0x40)),
+                    bit7 = _mm512_test_epi16_mask(at, _mm512_set1_epi16(0x80));
+    const __m512i below = _mm512_mask_blend_epi16(bit6, quarter(0), quarter(1)),
+                  above = _mm512_mask_blend_epi16(bit6, quarter(2), quarter(3));
+    const __m512i half = _mm512_mask_blend_epi16(bit7, below, above);
+    const VU words[] = {VU{_mm512_unpacklo_epi16(zero, half)}, VU{_mm512_unpackhi_epi16(zero, half)}};
+    for (std::size_t j = 0; j < 2; ++j) {
+      float* const to = out + j * hn::Lanes(DF());
+      streaming ? hn::Stream(floats(words[j]), DF(), to) : hn::StoreU(floats(words[j]), DF(), to);
+    }
+  }
+
+  static constexpr std::size_t in_vector = 32;
+  static constexpr std::size_t worth_it = 1024;  ///< so many codes pay for the table
+
+ private:
+  static constexpr std::size_t size = 256;
+  __m512i halves_[size / in_vector];
+};
+#endif
+
 template <Codes kind, class Word>
 HWY_NOINLINE void decode_few(const DecodePlan& plan, const Word* in, float* out, std::size_t size) {
   HWY_ALIGN Word codes[hn::MaxLanes(DF())] = {};
@@ -84,15 +131,16 @@ HWY_NOINLINE void decode_few(const DecodePlan& plan, const Word* in, float* out,
   std::memcpy(out, values, size * sizeof(float));
 }
 
-template <Codes kind, class Word>
-void decode_loop(const DecodePlan& unlocal, const Word* in, float* out, const Loop& loop) {
-  const DecodePlan plan = unlocal;  // which no store can change
-  const std::size_t lanes = hn::Lanes(DF()), step = std::max<std::size_t>(64 / sizeof(Word), lanes);
+/// step_of(in, out, streaming) decodes `at_once` codes.
+template <Codes kind, class Word, class Step>
+HWY_INLINE void decode_with(const DecodePlan& plan, const Word* in, float* out, const Loop& loop, std::size_t at_once,
+                            Step step_of) {
+  const std::size_t lanes = hn::Lanes(DF()), step = std::max<std::size_t>(64 / sizeof(Word), at_once);
   std::size_t i = 0;
   const auto steps = [&](auto is_far, auto streaming) HWY_ATTR {
     for (; i + step <= loop.size; i += step) {
       if constexpr (is_far) prefetch_next_page(in + i, step * sizeof(Word));
-      for (std::size_t j = 0; j < step; j += lanes) decode_step<kind>(plan, in + i + j, out + i + j, streaming);
+      for (std::size_t j = 0; j < step; j += at_once) step_of(in + i + j, out + i + j, streaming);
     }
   };
   if (loop.traffic == Traffic::streaming) {
@@ -107,6 +155,23 @@ void decode_loop(const DecodePlan& unlocal, const Word* in, float* out, const Lo
   }
   for (; i + lanes <= loop.size; i += lanes) decode_step<kind>(plan, in + i, out + i, false);
   if (i < loop.size) decode_few<kind>(plan, in + i, out + i, loop.size - i);
+}
+
+template <Codes kind, class Word>
+void decode_loop(const DecodePlan& unlocal, const Word* in, float* out, const Loop& loop) {
+  const DecodePlan plan = unlocal;  // which no store can change
+#if ULPSCOPE_X86_BITS == 512
+  if constexpr (sizeof(Word) == 1 && kind != Codes::exponent) {  // an exponent takes fewer instructions
+    if (loop.size >= CodeTable<kind>::worth_it) {
+      const CodeTable<kind> table(plan);
+      const auto step = [&](const Word* from, float* to, bool streaming) HWY_ATTR { table.decode_step(from, to, streaming); };
+      return decode_with<kind>(plan, in, out, loop, table.in_vector, step);
+    }
+  }
+#endif
+  decode_with<kind>(plan, in, out, loop, hn::Lanes(DF()), [&](const Word* from, float* to, bool streaming) HWY_ATTR {
+    decode_step<kind>(plan, from, to, streaming);
+  });
 }
 
 template <class Word>

@@ -54,28 +54,58 @@ HWY_INLINE void store(const VU (&v)[unroll], std::uint8_t* out, bool streaming) 
   const __m512i low = _mm512_packus_epi32(v[0].raw, v[1].raw), high = _mm512_packus_epi32(v[2].raw, v[3].raw);
   store_512(_mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)), out, streaming);
 }
-/// Codes of 8 bits from units(): what is the same for all elements is done to as many bytes as fill a vector.
+/// A test of as many floats as there are bytes in a vector.
+template <class Test>
+HWY_INLINE __mmask64 each_float(const VF (&x)[unroll], Test test) {
+  const auto mask = [&](std::size_t j) HWY_ATTR { return test(x[j].raw); };
+  return _mm512_kunpackd(_mm512_kunpackw(mask(3), mask(2)), _mm512_kunpackw(mask(1), mask(0)));
+}
+/// Codes of 8 bits from units(): what is the same for all elements is done to as many bytes as fill a vector. No format has a
+/// number at 255, where magnitudes beyond all end.
 template <Special special>
 HWY_INLINE void store_units(const BulkPlan& plan, const VF (&x)[unroll], const VU (&units)[unroll], std::uint8_t* out,
                             bool streaming) {
   const auto byte = [](std::uint32_t code) { return _mm512_set1_epi8(static_cast<char>(code)); };
   const auto word = [&](std::size_t j) { return bits(x[j]).raw; };
   const __m512i bias = _mm512_set1_epi16(static_cast<short>(plan.code_bias));
+  // Packing interleaves 128-bit blocks: one permutation of 32-bit words puts the codes in order, as masks of floats are.
+  const auto in_order = [](__m512i bytes) HWY_ATTR {
+    return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
+  };
   const __m512i low = _mm512_sub_epi16(_mm512_packs_epi32(units[0].raw, units[1].raw), bias);
   const __m512i high = _mm512_sub_epi16(_mm512_packs_epi32(units[2].raw, units[3].raw), bias);
-  const __m512i magnitude = _mm512_packus_epi16(low, high);
-  const __m512i signs = _mm512_packs_epi16(_mm512_packs_epi32(word(0), word(1)), _mm512_packs_epi32(word(2), word(3)));
+  __m512i magnitude = _mm512_packus_epi16(low, high);
+  __m512i signs = _mm512_packs_epi16(_mm512_packs_epi32(word(0), word(1)), _mm512_packs_epi32(word(2), word(3)));
+  if constexpr (special > Special::same) magnitude = in_order(magnitude), signs = in_order(signs);
   const __mmask64 beyond = _mm512_cmpgt_epu8_mask(magnitude, byte(plan.largest));
   __mmask64 negative = _mm512_movepi8_mask(signs);
   __m512i codes = magnitude;
-  if constexpr (special == Special::same) codes = _mm512_mask_mov_epi8(codes, beyond, byte(plan.overflow_positive));
-  if constexpr (special == Special::fnuz) negative = _mm512_mask_test_epi8_mask(negative, magnitude, magnitude);
-  codes = _mm512_mask_add_epi8(codes, negative, codes, byte(plan.sign_bit));
-  if constexpr (special != Special::same) codes = _mm512_mask_mov_epi8(codes, beyond, byte(plan.nan));
-  codes = _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), codes);
-  if constexpr (special == Special::same) {
-    const auto nan = [&](std::size_t j) { return _mm512_cmp_ps_mask(x[j].raw, x[j].raw, _CMP_UNORD_Q); };
-    const __mmask64 nans = _mm512_kunpackd(_mm512_kunpackw(nan(3), nan(2)), _mm512_kunpackw(nan(1), nan(0)));
+  if constexpr (special <= Special::same) {
+    if constexpr (special == Special::same) codes = _mm512_mask_mov_epi8(codes, beyond, byte(plan.overflow_positive));
+    if constexpr (special == Special::fnuz) negative = _mm512_mask_test_epi8_mask(negative, magnitude, magnitude);
+    codes = _mm512_mask_add_epi8(codes, negative, codes, byte(plan.sign_bit));
+    if constexpr (special != Special::same) codes = _mm512_mask_mov_epi8(codes, beyond, byte(plan.nan));
+    codes = in_order(codes);
+  } else {
+    __mmask64 is_signed = negative, below = negative & beyond;
+    if constexpr (special == Special::any) {
+      const __mmask64 stays = _mm512_cmpge_epu8_mask(magnitude, byte(plan.zero_below));
+      if (plan.zero_sign == 0) is_signed &= stays;
+      codes = _mm512_maskz_mov_epi8(stays, codes);
+      below = _mm512_mask_cmpgt_epu8_mask(negative, magnitude, byte(plan.largest_negative));
+    }
+    codes = _mm512_mask_add_epi8(codes, is_signed, codes, byte(plan.sign_bit));
+    codes = _mm512_mask_mov_epi8(codes, beyond, byte(plan.overflow_positive));
+    codes = _mm512_mask_mov_epi8(codes, below, byte(plan.overflow_negative));
+    if (plan.infinity_positive != plan.overflow_positive || plan.infinity_negative != plan.overflow_negative) {
+      constexpr int infinity = 0x18;  // either, for vfpclassps
+      const __mmask64 infinite = each_float(x, [](__m512 v) HWY_ATTR { return _mm512_fpclass_ps_mask(v, infinity); });
+      codes = _mm512_mask_mov_epi8(codes, infinite, byte(plan.infinity_positive));
+      codes = _mm512_mask_mov_epi8(codes, infinite & negative, byte(plan.infinity_negative));
+    }
+  }
+  if constexpr (special >= Special::same) {
+    const __mmask64 nans = each_float(x, [](__m512 v) HWY_ATTR { return _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q); });
     codes = _mm512_mask_mov_epi8(codes, nans, byte(plan.nan));
   }
   store_512(codes, out, streaming);
@@ -101,21 +131,42 @@ HWY_INLINE void store_units(const BulkPlan& plan, const VF (&x)[unroll], const V
   const auto packed = [](auto lanes) HWY_ATTR {
     return _mm256_packs_epi16(_mm256_packs_epi32(lanes(0), lanes(1)), _mm256_packs_epi32(lanes(2), lanes(3)));
   };
+  const auto compared = [&](auto comparison) HWY_ATTR {
+    return packed([&](std::size_t j) HWY_ATTR { return _mm256_castps_si256(comparison(x[j].raw)); });
+  };
+  const auto at_most = [](__m256i a, __m256i b) HWY_ATTR { return _mm256_cmpeq_epi8(_mm256_min_epu8(a, b), a); };
   const __m256i bias = _mm256_set1_epi16(static_cast<short>(plan.code_bias)), zero = _mm256_setzero_si256();
   const __m256i low = _mm256_sub_epi16(_mm256_packs_epi32(units[0].raw, units[1].raw), bias);
   const __m256i high = _mm256_sub_epi16(_mm256_packs_epi32(units[2].raw, units[3].raw), bias);
   const __m256i magnitude = _mm256_packus_epi16(low, high);
-  const __m256i within = _mm256_cmpeq_epi8(_mm256_min_epu8(magnitude, byte(plan.largest)), magnitude);
+  const __m256i within = at_most(magnitude, byte(plan.largest));
   const __m256i words = packed([&](std::size_t j) HWY_ATTR { return bits(x[j]).raw; });
-  __m256i signs = _mm256_and_si256(_mm256_cmpgt_epi8(zero, words), byte(plan.sign_bit));
+  const __m256i negative = _mm256_cmpgt_epi8(zero, words);
+  __m256i signs = _mm256_and_si256(negative, byte(plan.sign_bit));
   __m256i codes = magnitude;
-  if constexpr (special == Special::same) codes = _mm256_blendv_epi8(byte(plan.overflow_positive), codes, within);
-  if constexpr (special == Special::fnuz) signs = _mm256_andnot_si256(_mm256_cmpeq_epi8(magnitude, zero), signs);
-  codes = _mm256_or_si256(codes, signs);
-  if constexpr (special != Special::same) codes = _mm256_blendv_epi8(byte(plan.nan), codes, within);
-  if constexpr (special == Special::same) {
-    const __m256i nans =
-        packed([&](std::size_t j) HWY_ATTR { return _mm256_castps_si256(_mm256_cmp_ps(x[j].raw, x[j].raw, _CMP_UNORD_Q)); });
+  if constexpr (special <= Special::same) {
+    if constexpr (special == Special::same) codes = _mm256_blendv_epi8(byte(plan.overflow_positive), codes, within);
+    if constexpr (special == Special::fnuz) signs = _mm256_andnot_si256(_mm256_cmpeq_epi8(magnitude, zero), signs);
+    codes = _mm256_or_si256(codes, signs);
+    if constexpr (special != Special::same) codes = _mm256_blendv_epi8(byte(plan.nan), codes, within);
+  } else {
+    __m256i within_negative = within;
+    if constexpr (special == Special::any) {
+      const __m256i stays = at_most(byte(plan.zero_below), magnitude);
+      if (plan.zero_sign == 0) signs = _mm256_and_si256(signs, stays);
+      codes = _mm256_and_si256(codes, stays);
+      within_negative = at_most(magnitude, byte(plan.largest_negative));
+    }
+    codes = _mm256_blendv_epi8(byte(plan.overflow_positive), _mm256_or_si256(codes, signs), within);
+    codes = _mm256_blendv_epi8(codes, byte(plan.overflow_negative), _mm256_andnot_si256(within_negative, negative));
+    if (plan.infinity_positive != plan.overflow_positive || plan.infinity_negative != plan.overflow_negative) {
+      const auto is_infinite = [](__m256 v) HWY_ATTR { return hn::VecFromMask(DF(), hn::IsInf(VF{v})).raw; };
+      const __m256i code = _mm256_blendv_epi8(byte(plan.infinity_positive), byte(plan.infinity_negative), negative);
+      codes = _mm256_blendv_epi8(codes, code, compared(is_infinite));
+    }
+  }
+  if constexpr (special >= Special::same) {
+    const __m256i nans = compared([](__m256 v) HWY_ATTR { return _mm256_cmp_ps(v, v, _CMP_UNORD_Q); });
     codes = _mm256_blendv_epi8(codes, byte(plan.nan), nans);
   }
   store_256(_mm256_permutevar8x32_epi32(codes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)), out, streaming);

@@ -22,7 +22,7 @@ class Rounder {
  public:
   static constexpr bool is_stochastic = way == Way::sum_stochastic || way == Way::bits_stochastic;
   /// Whether codes of 8 bits are finished by store_units() from units().
-  static constexpr bool has_units = code && way <= Way::sum_stochastic && special >= Special::nan && special <= Special::same;
+  static constexpr bool has_units = code && way <= Way::sum_stochastic && special >= Special::nan;
   static constexpr Special of_specials = special;
 
   explicit Rounder(const BulkPlan& plan)
@@ -41,12 +41,7 @@ class Rounder {
         sign_(set(plan.sign_bit)) {}
 
   HWY_INLINE VU operator()(VF input, VU random) const {
-    VF x = input;
-    if constexpr (special == Special::any) {
-      const VU word = bits(input), magnitude = hn::AndNot(set(sign_bit), word);
-      x = floats(
-          hn::And(word, hn::IfThenElse(below(magnitude, set(plan_.zero_input_below)), set(sign_bit), set(~std::uint32_t{0}))));
-    }
+    const VF x = taken(input);
     if constexpr (way == Way::half)
       return from_half(x);
     else if constexpr (way == Way::exponent && special == Special::nan)
@@ -60,10 +55,17 @@ class Rounder {
   }
 
   /// The code's magnitude of a result and, above it, the bias: below 2^31, and far beyond all codes for infinities and NaN.
-  HWY_INLINE VU units(VF x, VU random) const { return sum(x, random); }
+  HWY_INLINE VU units(VF x, VU random) const { return sum(taken(x), random); }
   const BulkPlan& plan() const { return plan_; }
 
  private:
+  /// Subnormal inputs may count as zeros of their sign.
+  HWY_INLINE VF taken(VF x) const {
+    if (special != Special::any || plan_.zero_input_below == 0) return x;
+    const VU word = bits(x), magnitude = hn::AndNot(set(sign_bit), word);
+    const auto is_zero = below(magnitude, set(plan_.zero_input_below));
+    return floats(hn::And(word, hn::IfThenElse(is_zero, set(sign_bit), set(~std::uint32_t{0}))));
+  }
   /// Magnitude of the result.
   HWY_INLINE VU from_sum(VF x, VU random) const {
     if constexpr (code) return hn::Sub(sum(x, random), bias_);

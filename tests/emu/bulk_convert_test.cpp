@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode and convert of a span give every code the bits that the scalar functions give it, on every SIMD path.
+#include <algorithm>
+#include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "emu/bulk.hpp"
@@ -45,7 +48,43 @@ void require_converting(emu::Format from, emu::Format to, const How& how, int al
   });
 }
 
+/// `count` random words decoded to where floats stand `offset` behind a vector's place, beside a table of the scalar function.
+void require_long_decoding(emu::Format format, std::size_t count, std::size_t offset) {
+  std::mt19937 random(20261130);
+  std::vector<std::uint8_t> words(count);
+  for (std::uint8_t& word : words) word = static_cast<std::uint8_t>(random());
+  std::vector<std::uint32_t> wanted(256);
+  for (emu::Code code = 0; code < wanted.size(); ++code)
+    wanted[code] = std::bit_cast<std::uint32_t>(static_cast<float>(emu::decode(format, code & format.code_mask())));
+  constexpr float untouched = 3;
+  std::vector<float> memory(count + 2 * offset + 1);
+  laws::on_every_path([&](emu::SimdPath path) {
+    std::ranges::fill(memory, untouched);
+    emu::decode(format, std::span<const std::uint8_t>(words), std::span(memory).subspan(offset, count));
+    const bool beside =
+        std::ranges::count(std::span(memory).first(offset), untouched) == static_cast<std::ptrdiff_t>(offset) &&
+        std::ranges::count(std::span(memory).subspan(offset + count), untouched) == static_cast<std::ptrdiff_t>(offset + 1);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      wrong += std::bit_cast<std::uint32_t>(memory[offset + i]) != wanted[words[i]] ? 1 : 0;
+    if (!beside || wrong != 0)
+      FAIL(emu::format_name(format) << " on " << emu::name_of(path) << ": " << wrong << " of " << count
+                                    << " codes wrong, offset " << offset << (beside ? "" : ", and what is beside them"));
+  });
+  SUCCEED();
+}
+
 }  // namespace
+
+TEST_CASE("decode of long spans of 8-bit words is decode of each: short of memory, beyond the caches, past them", "[bulk]") {
+  for (const emu::Format format : laws::bulk_formats())
+    if (format.bits() <= 8 && emu::fits_float(format)) {
+      for (const std::size_t count : {1023u, 1024u, 1025u, 1087u, 2000u}) require_long_decoding(format, count, count % 16);
+    }
+  for (const emu::Format format : {emu::e4m3, emu::float8_e5m2fnuz, emu::e2m1})
+    for (const std::size_t count : {(std::size_t{1} << 18) + 13, (std::size_t{1} << 22) + 77})
+      require_long_decoding(format, count, 3);
+}
 
 TEST_CASE("decode of a span is decode of each code, from every word to float and double", "[bulk]") {
   for (const emu::Format format : laws::bulk_formats())
