@@ -11,12 +11,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "bench/bulk_data.hpp"
 #include "bench/copy.hpp"
+#include "bench/stepped.hpp"
 #include "emu/catalogue.hpp"
 #include "emu/names.hpp"
 #include "emu/simd.hpp"
@@ -76,10 +79,29 @@ std::string limit_of(Traffic t, bool in_place = false) {
   return "copy/" + std::to_string(t.read) + (in_place ? "in_place" : "to" + std::to_string(t.written));
 }
 
-void measure(benchmark::State& state, const Work& work) {
-  const auto count = static_cast<std::size_t>(state.range(0));
+void make_room(const Work& work, std::size_t count) {
   input().of(count * static_cast<std::size_t>(work.traffic.read));
   output().of(count * static_cast<std::size_t>(work.traffic.written));
+}
+
+/// Vector instructions for an element, counted once: a case is called again until it has taken its time.
+std::optional<double> counted(const Work& work) {
+  constexpr std::size_t count = in_first_cache / 4;
+  static std::map<std::string, std::optional<double>> known;
+  const auto [place, is_new] = known.try_emplace(work.name);
+  if (is_new) {
+    make_room(work, 2 * count);
+    work.prepare(2 * count);
+    if (const auto all = bench::vector_instructions_of(count, work.run)) place->second = *all / count;
+  }
+  return place->second;
+}
+
+void measure(benchmark::State& state, const Work& work) {
+  const auto count = static_cast<std::size_t>(state.range(0));
+  if (const auto instructions = count == in_first_cache ? counted(work) : std::nullopt)
+    state.counters["vector_instructions"] = *instructions;
+  make_room(work, count);
   work.prepare(count);
   for ([[maybe_unused]] auto _ : state) {
     work.run(count);
@@ -108,6 +130,15 @@ void add_copies(Traffic traffic, bool in_place) {
            bench::copy(kind, traffic, in, out, n);
          }});
   }
+}
+
+/// What the processor does where nothing is loaded or stored; an element is one instruction on a vector.
+void add_arithmetic() {
+  const std::string name = "arithmetic/registers/vectors/any/" + std::to_string(in_first_cache);
+  benchmark::RegisterBenchmark(name.c_str(), [](benchmark::State& state) {
+    for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(bench::compute(in_first_cache));
+    state.SetItemsProcessed(state.iterations() * in_first_cache);
+  });
 }
 
 template <class Make>
@@ -188,6 +219,7 @@ const bool registered = [] {
 
   for (const Traffic traffic : bench::traffics) add_copies(traffic, false);
   add_copies({4, 4}, true);
+  add_arithmetic();
   for (const Data data : {Data::normal, Data::mix})
     for (const emu::NamedFormat& named : emu::catalogue)
       if (named.format.bits() <= emu::tf32.bits())

@@ -49,7 +49,23 @@ bool copy_if(Traffic traffic, bool streaming, const std::uint8_t* in, std::uint8
 void copy_vectors(Traffic traffic, bool streaming, const std::uint8_t* in, std::uint8_t* out, std::size_t elements) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     static_cast<void>((copy_if<I>(traffic, streaming, in, out, elements) || ...));
-  }(std::make_index_sequence<traffics.size()>{});
+  }
+  (std::make_index_sequence<traffics.size()>{});
+}
+
+void compute_in_registers(std::size_t instructions, std::uint32_t& result) {
+  const hn::ScalableTag<std::uint32_t> d;
+  constexpr std::size_t chains = 8;  // as many as any processor begins at once
+  const auto a = hn::Set(d, result | 1), b = hn::Set(d, result | 2);
+  hn::Vec<decltype(d)> v[chains];
+  for (std::size_t k = 0; k < chains; ++k) v[k] = hn::Add(a, hn::Set(d, static_cast<std::uint32_t>(k)));
+  for (std::size_t i = 0; i < instructions; i += 2 * chains) {
+    for (auto& chain : v) chain = hn::Add(chain, a);
+    for (auto& chain : v) chain = hn::Xor(chain, b);
+  }
+  auto sum = hn::Zero(d);
+  for (const auto& chain : v) sum = hn::Add(sum, chain);
+  result = hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
 }  // namespace ulpscope::bench::HWY_NAMESPACE
@@ -59,6 +75,7 @@ HWY_AFTER_NAMESPACE();
 namespace ulpscope::bench {
 
 HWY_EXPORT(copy_vectors);
+HWY_EXPORT(compute_in_registers);
 
 void copy(Copy kind, Traffic traffic, const std::byte* in, std::byte* out, std::size_t elements) {
   if (kind == Copy::library) {
@@ -68,6 +85,12 @@ void copy(Copy kind, Traffic traffic, const std::byte* in, std::byte* out, std::
     (traffic, kind == Copy::streaming, reinterpret_cast<const std::uint8_t*>(in), reinterpret_cast<std::uint8_t*>(out),
      elements);
   }
+}
+
+std::uint32_t compute(std::size_t instructions) {
+  std::uint32_t result = 0;
+  HWY_DYNAMIC_DISPATCH(compute_in_registers)(instructions, result);
+  return result;
 }
 
 }  // namespace ulpscope::bench

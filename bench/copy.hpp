@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace ulpscope::bench {
@@ -30,5 +31,9 @@ constexpr std::string_view name_of(Copy kind) noexcept {
 /// Reads `elements * traffic.read` bytes and writes `elements * traffic.written`, on the SIMD path in force (emu/simd.hpp).
 /// `in` and `out` are aligned to 64 bytes, equal or apart; `elements` is a multiple of 64.
 void copy(Copy kind, Traffic traffic, const std::byte* in, std::byte* out, std::size_t elements);
+
+/// Executes `instructions`, a multiple of 16, on whole vectors in registers, on the SIMD path in force: additions of integers
+/// and exclusive ors in 8 chains, as many in a cycle as a processor does of anything.
+std::uint32_t compute(std::size_t instructions);
 
 }  // namespace ulpscope::bench

@@ -2,8 +2,9 @@
 """docs/performance.md as text, from recorded figures alone.
 
 A record is {"machine", "builds": [{"compiler", "simd_path"}], "repetitions", "rows", "peers"}; a row, by the name of a benchmark,
-{"limit": what its name begins with that limits it, "speeds": for each build the G elements/s of each repetition}. Repetitions are
-compared pairwise, since what else a machine does changes from one to the next; the median of the ratios is the figure.
+{"limit": what its name begins with that limits it, "speeds": for each build the G elements/s of each repetition, and where it was
+counted "instructions": for each build those on vectors for an element}. Repetitions are compared pairwise, since what else a
+machine does changes from one to the next; the median of the ratios is the figure.
 """
 import statistics
 
@@ -22,6 +23,8 @@ OPERATIONS = {
     "sweep_2_threads": "the same by two threads, the limit by one",
 }
 ROUNDED = ("encode", "round_to", "round_to_in_place")
+ARITHMETIC = "arithmetic/registers/vectors/any/" + SMALL  # the speed of instructions that neither load nor store
+THIRD, HALF = 0.333, 0.5  # of what limits them, asked of operations in the first cache and of the census
 
 
 class Case:
@@ -61,6 +64,24 @@ class Figures:
     def of_limit(self, case, build):
         return median_ratio(self.speeds(case.name, build), self.limit_speeds(case, build))
 
+    def instructions(self, name, build):
+        counts = self.rows[name].get("instructions")
+        return counts[build] if counts else None
+
+    def copy_instructions(self, case, build):
+        """Of the loop with whole vectors that does as much; of memcpy's nothing is known."""
+        return self.instructions(f"{self.rows[case.name]['limit']}/vectors/any/{case.size}", build)
+
+    def rate(self, case, build):
+        """Instructions of the case, of what the processor does where none loads or stores."""
+        ratio, count = median_ratio(self.speeds(case.name, build), self.speeds(ARITHMETIC, build)), self.instructions(case.name, build)
+        return ratio * count if ratio and count else None
+
+    def most_instructions(self, case, build, of_limit):
+        """For an element, at that speed, with no more than the processor does."""
+        ratio = median_ratio(self.speeds(ARITHMETIC, build), self.limit_speeds(case, build))
+        return ratio / of_limit if ratio else None
+
     def relative(self, case, other, build):
         return median_ratio(self.speeds(case.name, build), self.speeds(other, build))
 
@@ -95,7 +116,7 @@ def two_threads(figures, build, keep):
 
 
 def sweeps_of_census(figures, build, keep):
-    slowest = [c for c in figures.cases if c.operation == "census"]
+    slowest = [c for c in figures.cases if c.operation == "census" and c.rounding in ("", "nearest_even")]
     return ((c.name, min(figures.relative(c, one.name, build) for one in slowest)) for c in figures.cases if slowest and keep(c))
 
 
@@ -108,15 +129,21 @@ def builds_apart(figures, build, keep):
 MARKS = [
     ("encode and round_to of 64 Mi, of the fastest copy", 0.9, of_limit,
      lambda c: c.operation in ROUNDED and c.size == LARGE and is_plain(c)),
-    ("encode and round_to of 4 Ki, of the fastest copy", 0.333, of_limit,
+    ("encode and round_to of 4 Ki, of the fastest copy", THIRD, of_limit,
      lambda c: c.operation in ROUNDED and c.size == SMALL and is_plain(c)),
     ("decode of 64 Mi, of the fastest copy", 0.9, of_limit,
      lambda c: c.operation == "decode" and c.size == LARGE and is_plain(c)),
+    ("decode of 4 Ki, of the fastest copy", THIRD, of_limit,
+     lambda c: c.operation == "decode" and c.size == SMALL and is_plain(c)),
     ("a fifth subnormal or overflowing, of normal results", 0.95, mixes, lambda c: True),
     ("other deterministic directions, of nearest_even", 0.8, other_directions, lambda c: c.rounding != "stochastic"),
-    ("stochastic of 4 Ki, of nearest_even", 0.3, other_directions, lambda c: c.rounding == "stochastic" and c.size == SMALL),
-    ("census of 64 Mi in one format, of reading it", 0.3, of_limit, lambda c: c.operation == "census"),
-    ("two threads of the census, of one", 1.8, two_threads, lambda c: c.operation == "census_2_threads"),
+    ("stochastic of 64 Mi, of the fastest copy", HALF, of_limit,
+     lambda c: c.operation in ROUNDED and c.size == LARGE and c.rounding == "stochastic"),
+    ("census of 64 Mi in one format, of reading it", HALF, of_limit,
+     lambda c: c.operation == "census" and c.rounding != "stochastic"),
+    ("stochastic census, of the one to nearest_even", HALF, other_directions,
+     lambda c: c.operation == "census" and c.rounding == "stochastic"),
+    ("two threads of the census, of one", 1.9, two_threads, lambda c: c.operation == "census_2_threads"),
     ("48 scales in four formats, of a census in one", 0.1, sweeps_of_census, lambda c: c.operation == "sweep"),
     ("one compiler's program, of the other's", 0.85, builds_apart, lambda c: True),
 ]
@@ -203,6 +230,19 @@ def limits_table(figures):
                  [[f"`{stem}`"] + [number(figures.speed(f"{stem}/{s}", 0)) for s in sizes] for stem in stems])
 
 
+def instructions_table(figures):
+    rows = []
+    for c in figures.cases:
+        if figures.instructions(c.name, 0) is None or c.data == "mix":
+            continue
+        is_census = c.operation == "census"
+        most = figures.most_instructions(c, 0, HALF if is_census else THIRD)
+        copied = None if is_census else figures.copy_instructions(c, 0)
+        per_vector = (64 * x if x is not None else None for x in (figures.instructions(c.name, 0), copied, most))
+        rows.append((c.operation, c.format, c.rounding, *map(number, per_vector), ratio(figures.rate(c, 0))))
+    return table(("operation", "format", "rounding", "for 64 elements", "copy", "the mark allows", "of the processor's"), rows)
+
+
 def peers_table(record, figures):
     rows = []
     for peer in record["peers"]:
@@ -241,6 +281,14 @@ def render(record):
     if mixed:
         parts += ["## A fifth subnormal or overflowing, of normal results\n",
                   relative_table(figures, mixed, lambda c: c.but(data="normal"), (0,))]
+    if figures.speed(ARITHMETIC, 0):
+        parts += ["## Instructions\n",
+                  "Instructions on vectors, loads and stores among them: how many the first program executes for 64 elements, counted by "
+                  "stepping through it, and how many a copy by whole vectors does. `of the processor's` compares how many it executes in "
+                  f"a second with how many the processor does where none loads or stores, `{ARITHMETIC}` below. An operation near 1 is "
+                  "bound by their number, whatever their order. `the mark allows` is the number at which such an operation would have a "
+                  "third of the copy's speed, a census half of the reading's: the mark cannot be reached with more.\n",
+                  instructions_table(figures)]
     parts += ["## Limits\n", limits_table(figures)]
     if record["peers"]:
         parts += ["## Peers\n", peers_table(record, figures)]

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many instructions on vectors a call executes: a figure of the program, whatever the machine does meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace ulpscope::bench {
+
+/// Of one call of `work`, in a child of this process that is stepped through: the instructions with a VEX or EVEX prefix, which
+/// are those on vectors of AVX and AVX-512, their loads and stores, and a few on words (BMI). Nothing on other processors than
+/// x86-64, or where processes may not be traced. Precondition: the process has no other thread.
+std::optional<std::uint64_t> vector_instructions(const std::function<void()>& work);
+
+/// Those of `elements` elements: what `run(2 * elements)` executes more than `run(elements)`. Nothing unless the environment
+/// variable ULPSCOPE_BENCH_COUNT is set, for it takes some microseconds an instruction.
+std::optional<double> vector_instructions_of(std::size_t elements, const std::function<void(std::size_t)>& run);
+
+}  // namespace ulpscope::bench
