@@ -54,14 +54,14 @@ studies::CensusConfig config_of(std::vector<emu::Format> formats, int threads,
   return config;
 }
 
-/// Vector instructions of a census for an element.
+/// Vector instructions of a census for an element, of those that are summed together: the first of them take more than the
+/// last.
 std::optional<double> counted(const studies::CensusConfig& config) {
-  constexpr std::size_t count = 1 << 12;
-  static const tensors::Tensor once = normal_numbers(count), twice = normal_numbers(2 * count);
-  const auto all = bench::vector_instructions_of(
-      count, [&](std::size_t n) { benchmark::DoNotOptimize(studies::census(n == count ? once : twice, {}, config)); });
+  static const tensors::Tensor chunk = normal_numbers(studies::chunk_elements), one = normal_numbers(1);
+  const auto census_of = [&](const tensors::Tensor& tensor) { benchmark::DoNotOptimize(studies::census(tensor, {}, config)); };
+  const auto all = bench::more_vector_instructions([&] { census_of(chunk); }, [&] { census_of(one); });
   if (!all) return std::nullopt;
-  return *all / count;
+  return *all / static_cast<double>(studies::chunk_elements - 1);
 }
 
 template <class Work>

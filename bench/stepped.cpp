@@ -62,11 +62,11 @@ std::optional<std::uint64_t> vector_instructions(const std::function<void()>& wo
 std::optional<std::uint64_t> vector_instructions(const std::function<void()>&) { return std::nullopt; }
 #endif
 
-std::optional<double> vector_instructions_of(std::size_t elements, const std::function<void(std::size_t)>& run) {
+std::optional<double> more_vector_instructions(const std::function<void()>& work, const std::function<void()>& less) {
   if (std::getenv("ULPSCOPE_BENCH_COUNT") == nullptr) return std::nullopt;
-  const auto once = vector_instructions([&] { run(elements); }), twice = vector_instructions([&] { run(2 * elements); });
-  if (!once || !twice) return std::nullopt;
-  return static_cast<double>(*twice - *once);
+  const auto all = vector_instructions(work), some = vector_instructions(less);
+  if (!all || !some) return std::nullopt;
+  return static_cast<double>(*all) - static_cast<double>(*some);
 }
 
 }  // namespace ulpscope::bench

@@ -13,8 +13,8 @@ namespace ulpscope::bench {
 /// x86-64, or where processes may not be traced. Precondition: the process has no other thread.
 std::optional<std::uint64_t> vector_instructions(const std::function<void()>& work);
 
-/// Those of `elements` elements: what `run(2 * elements)` executes more than `run(elements)`. Nothing unless the environment
-/// variable ULPSCOPE_BENCH_COUNT is set, for it takes some microseconds an instruction.
-std::optional<double> vector_instructions_of(std::size_t elements, const std::function<void(std::size_t)>& run);
+/// How many more `work` executes than `less`. Nothing unless the environment variable ULPSCOPE_BENCH_COUNT is set, for it takes
+/// tens of microseconds an instruction.
+std::optional<double> more_vector_instructions(const std::function<void()>& work, const std::function<void()>& less);
 
 }  // namespace ulpscope::bench

@@ -55,7 +55,14 @@ TEST_CASE("instructions of other processors are not counted") {
 }
 #endif
 
-TEST_CASE("a benchmark counts only when it is asked to") {
+TEST_CASE("a benchmark counts only when it is asked to, and the difference of two calls") {
   unsetenv("ULPSCOPE_BENCH_COUNT");
-  CHECK_FALSE(bench::vector_instructions_of(1, [](std::size_t) { std::abort(); }));
+  CHECK_FALSE(bench::more_vector_instructions([] { std::abort(); }, [] { std::abort(); }));
+#if defined(__x86_64__)
+  skip_if_untraced();
+  setenv("ULPSCOPE_BENCH_COUNT", "1", 1);
+  CHECK(bench::more_vector_instructions([] { execute(2); }, [] { execute(9); }) == -42.0);
+  CHECK_FALSE(bench::more_vector_instructions([] { execute(2); }, [] { std::abort(); }));
+  unsetenv("ULPSCOPE_BENCH_COUNT");
+#endif
 }
