@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census and sweep of a tensor in memory, beside the mere reading of it by one thread. Cases are named as those of bulk.cpp
-// are:
+// Census and sweep of a tensor in memory, beside the mere reading of it by one thread. Cases are named as those of bulk.cpp are:
 //   census/float8_e4m3fn/nearest_even/normal/67108864     census_2_threads/...   sweep/..., 48 scales and four formats
 #include "studies/census/census.hpp"
 
@@ -99,9 +98,8 @@ const bool registered = [] {
         if (threads == 1 || rounding == emu::Rounding::nearest_even)
           add_census("census" + suffix, config_of({format}, threads, rounding));
     const auto config = config_of(formats, threads);
-    add_case("sweep" + suffix + "/48_scales_4_formats" + data, [=] {
-      benchmark::DoNotOptimize(studies::sweep(normal(), {-23, 24, 1}, config));
-    });
+    add_case("sweep" + suffix + "/48_scales_4_formats" + data,
+             [=] { benchmark::DoNotOptimize(studies::sweep(normal(), {-23, 24, 1}, config)); });
   }
   return true;
 }();

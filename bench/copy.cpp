@@ -49,8 +49,7 @@ bool copy_if(Traffic traffic, bool streaming, const std::uint8_t* in, std::uint8
 void copy_vectors(Traffic traffic, bool streaming, const std::uint8_t* in, std::uint8_t* out, std::size_t elements) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     static_cast<void>((copy_if<I>(traffic, streaming, in, out, elements) || ...));
-  }
-  (std::make_index_sequence<traffics.size()>{});
+  }(std::make_index_sequence<traffics.size()>{});
 }
 
 void compute_in_registers(std::size_t instructions, std::uint32_t& result) {

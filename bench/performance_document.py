@@ -236,7 +236,7 @@ def instructions_table(figures):
         if figures.instructions(c.name, 0) is None or c.data == "mix":
             continue
         is_census = c.operation == "census"
-        most = figures.most_instructions(c, 0, HALF if is_census else THIRD)
+        most = None if c.rounding == "stochastic" else figures.most_instructions(c, 0, HALF if is_census else THIRD)
         copied = None if is_census else figures.copy_instructions(c, 0)
         per_vector = (64 * x if x is not None else None for x in (figures.instructions(c.name, 0), copied, most))
         rows.append((c.operation, c.format, c.rounding, *map(number, per_vector), ratio(figures.rate(c, 0))))
@@ -287,7 +287,8 @@ def render(record):
                   "stepping through it, and how many a copy by whole vectors does. `of the processor's` compares how many it executes in "
                   f"a second with how many the processor does where none loads or stores, `{ARITHMETIC}` below. An operation near 1 is "
                   "bound by their number, whatever their order. `the mark allows` is the number at which such an operation would have a "
-                  "third of the copy's speed, a census half of the reading's: the mark cannot be reached with more.\n",
+                  "third of the copy's speed, a census half of the reading's: the mark cannot be reached with more. Stochastic rounding "
+                  "has other marks.\n",
                   instructions_table(figures)]
     parts += ["## Limits\n", limits_table(figures)]
     if record["peers"]:

@@ -80,11 +80,13 @@ class MarksTest(unittest.TestCase):
                            "copy/4to1/vectors/any/4096": {"limit": "copy/4to1", "speeds": [[12, 12, 24], [9, 9, 9]], "instructions": [0.25, 1]},
                            "encode/e/nearest_even/normal/4096": {"limit": "copy/4to1", "speeds": [[3, 3, 6], [1, 1, 1]],
                                                                  "instructions": [2.5, 1]},
+                           "encode/e/stochastic/normal/4096": {"limit": "copy/4to1", "speeds": [[1, 1, 2], [1, 1, 1]], "instructions": [4, 1]},
                            "read/all/67108864": {"limit": "", "speeds": [[4, 4, 8], [1, 1, 1]]},
                            "census/e/nearest_even/normal/67108864": {"limit": "read", "speeds": [[1, 1, 2], [1, 1, 1]],
                                                                      "instructions": [6, None]}}
         text = document.render(record)
         self.assertIn("| encode | e | nearest_even | 160 | 16 | 128 | 0.94 |", text)
+        self.assertIn("| encode | e | stochastic | 256 | 16 |  | 0.50 |", text)
         self.assertIn("| census | e | nearest_even | 384 |  | 256 | 0.75 |", text)
         del record["rows"][document.ARITHMETIC]
         self.assertNotIn("## Instructions", document.render(record))

@@ -76,7 +76,7 @@ void require_long_decoding(emu::Format format, std::size_t count, std::size_t of
 
 }  // namespace
 
-TEST_CASE("decode of long spans of 8-bit words is decode of each: short of memory, beyond the caches, past them", "[bulk]") {
+TEST_CASE("decode of long spans of 8-bit words is decode of each: in the first cache, beyond it, past all", "[bulk]") {
   for (const emu::Format format : laws::bulk_formats())
     if (format.bits() <= 8 && emu::fits_float(format)) {
       for (const std::size_t count : {1023u, 1024u, 1025u, 1087u, 2000u}) require_long_decoding(format, count, count % 16);
