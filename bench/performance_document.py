@@ -116,7 +116,7 @@ def two_threads(figures, build, keep):
 
 
 def sweeps_of_census(figures, build, keep):
-    slowest = [c for c in figures.cases if c.operation == "census" and c.rounding in ("", "nearest_even")]
+    slowest = [c for c in figures.cases if c.operation == "census"]
     return ((c.name, min(figures.relative(c, one.name, build) for one in slowest)) for c in figures.cases if slowest and keep(c))
 
 
