@@ -34,6 +34,20 @@ struct InOrderBlock {
   Numbers error;      ///< of `value` without its scale, against `x`
 };
 
+/// Elements that are floats at every step, all under one scale; at most InOrderBlock::size.
+struct FloatBlock {
+  std::span<const float> x;        ///< inputs
+  std::span<const float> product;  ///< with the scale: the inputs themselves where it is 1
+  std::span<const float> value;    ///< what these were rounded to
+  ElementScale scale;              ///< its numerator and denominator are 0x1p-130 to 0x1p130
+
+  /// Whether a scale is such a one, and a product with it what floats multiply to.
+  static bool can_have(const ElementScale& scale) noexcept {
+    const auto is_ordinary = [](double x) { return x >= 0x1p-130 && x <= 0x1p130; };
+    return scale.divide == 1 && is_ordinary(scale.numerator) && is_ordinary(scale.denominator);
+  }
+};
+
 /// How the elements of a tensor are multiplied and judged.
 struct InOrderQuestion {
   bool in_float;       ///< products are rounded to float32
@@ -76,6 +90,14 @@ void unscale(std::span<const ScaleRun> runs, InOrderBlock& block);
 bool is_plain(const InOrderBlock& block, const InOrderQuestion& question);
 /// Adds a plain block, of a format whose values are floats.
 void add_plain(const InOrderBlock& block, const InOrderQuestion& question, InOrderSums& sums, PlainCounts& counts);
+
+/// Products of floats, rounded to floats.
+void multiply(std::span<const float> values, float factor, std::span<float> products);
+/// Whether all of these are finite, and none is greater: so it is with their inputs, and what they are rounded to. Where both
+/// have a scale that FloatBlock::can_have(), no square is other than ordinary: all are multiples of 0x1p-462 below 0x1p389.
+bool are_within(double most, std::span<const float> products);
+/// Adds a block whose products are within what does not overflow. Precondition: no inputs count as zero
+void add_plain(const FloatBlock& block, const InOrderQuestion& question, InOrderSums& sums, PlainCounts& counts);
 
 /// The greatest magnitude as `fmaxf` finds it: a NaN is passed over, an infinity is not. Of no values 0.
 float amax_of(std::span<const float> values);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "emu/bulk.hpp"
@@ -163,6 +164,12 @@ Format grid_of(Format format, const ScaleMap& scales) {
   return scales.has_zero_points() ? emu::integer(scales.zero_point_bits() + 1) : format;
 }
 
+/// Whether floats with their scale, the same for all, are what a product of floats is, wherever that is finite.
+bool has_float_products(const ScaleMap& scales) {
+  if (!scales.is_uniform() || scales.has_zero_points() || !FloatBlock::can_have(scales.uniform())) return false;
+  return scales.multiplies_in_float() || scales.log2_uniform().value_or(-1) >= 0;
+}
+
 /// Rounds and counts few elements at a time, so that what is between the steps stays in the first cache.
 class Counter {
  public:
@@ -181,16 +188,22 @@ class Counter {
                   .min_normal = classify_.min_normal(),
                   .min_exponent = format.min_exponent(),
                   .fraction_bits = format.fraction_bits},
-        has_plain_blocks_(emu::fits_float(format)) {}
+        has_plain_blocks_(emu::fits_float(format)),
+        is_all_floats_(has_plain_blocks_ && has_float_products(scales) && !options.subnormals_are_zero) {}
 
   static constexpr std::size_t block = InOrderBlock::size;
 
   /// At most `block` values, all but the last time.
   template <class Float>
   void add(std::span<const Float> values, std::uint64_t first) {
+    if constexpr (std::is_same_v<Float, float>) {
+      if (is_all_floats_ && add_floats(values, first)) return;
+    }
     round(values, first);
     unscale(runs_, block_);
-    if (has_plain_blocks_ && is_plain(block_, question_)) return count_plain(first);
+    if (has_plain_blocks_ && is_plain(block_, question_))
+      return count_plain(std::span<const double>(block_.x.data(), values.size()), first,
+                         [&](PlainCounts& counts) { add_plain(block_, question_, lanes_, counts); });
     for (const ScaleRun& run : runs_)
       for (std::size_t i = run.begin; i < run.end; ++i) count(i, run.scale, first + i);
   }
@@ -249,27 +262,47 @@ class Counter {
     if (scales_.has_zero_points()) clamp_to_codes();
   }
 
-  void count_plain(std::uint64_t first) {
+  /// Of floats that are floats under their scale, too. @returns false, and nothing is added, where a block is not plain
+  bool add_floats(std::span<const float> values, std::uint64_t first) {
+    const ElementScale& scale = scales_.uniform();
+    std::span<const float> products = values;
+    if (scale.multiply != 1) {
+      multiply(values, static_cast<float>(scale.multiply), std::span(products_).first(values.size()));
+      products = std::span(products_).first(values.size());
+    }
+    if (!are_within(question_.in_range, products)) return false;
+    const std::span rounded = std::span(rounded_).first(values.size());
+    emu::round_to(format_, products, rounded, options_, {seed_, first});
+    count_plain(values, first, [&](PlainCounts& counts) {
+      add_plain({values, products, rounded, scale}, question_, lanes_, counts);
+    });
+    return true;
+  }
+
+  /// add(counts): of a plain block of these inputs.
+  template <class Float, class Add>
+  void count_plain(std::span<const Float> values, std::uint64_t first, Add add) {
     PlainCounts plain{.largest = sums_.largest.magnitude, .smallest = sums_.smallest.magnitude};
     plain.max_abs = sums_.max_abs, plain.max_rel = sums_.max_rel, plain.max_ulp = sums_.max_ulp;
-    add_plain(block_, question_, lanes_, plain);
+    add(plain);
     sums_.max_abs = plain.max_abs, sums_.max_rel = plain.max_rel, sums_.max_ulp = plain.max_ulp;
-    if (plain.largest > sums_.largest.magnitude) sums_.largest = {plain.largest, first + place_of(plain.largest)};
-    if (plain.smallest < sums_.smallest.magnitude) sums_.smallest = {plain.smallest, first + place_of(plain.smallest)};
-    sums_.nonzero += block_.count - plain.zeros;
+    if (plain.largest > sums_.largest.magnitude) sums_.largest = {plain.largest, first + place_of(plain.largest, values)};
+    if (plain.smallest < sums_.smallest.magnitude) sums_.smallest = {plain.smallest, first + place_of(plain.smallest, values)};
+    sums_.nonzero += values.size() - plain.zeros;
     const auto add_to = [&](Outcome outcome, std::uint64_t n) { sums_.counts[static_cast<std::size_t>(outcome)] += n; };
     add_to(Outcome::zero, plain.zeros);
     add_to(Outcome::to_zero, plain.to_zero - plain.zeros);
     add_to(Outcome::subnormal, plain.below_normal - plain.to_zero);
     add_to(Outcome::exact, plain.exact);
     add_to(Outcome::overflow, plain.overflows);
-    add_to(Outcome::rounded, block_.count - plain.below_normal - plain.exact - plain.overflows);
+    add_to(Outcome::rounded, values.size() - plain.below_normal - plain.exact - plain.overflows);
   }
 
   /// The first place of an input of this magnitude.
-  std::size_t place_of(double magnitude) const {
+  template <class Float>
+  static std::size_t place_of(double magnitude, std::span<const Float> values) {
     std::size_t i = 0;
-    while (std::fabs(block_.x[i]) != magnitude) ++i;
+    while (static_cast<double>(std::fabs(values[i])) != magnitude) ++i;
     return i;
   }
 
@@ -296,8 +329,9 @@ class Counter {
   Classifier classify_;
   double max_finite_;
   InOrderQuestion question_;
-  bool has_plain_blocks_;
+  bool has_plain_blocks_, is_all_floats_;
   InOrderBlock block_;
+  alignas(64) std::array<float, block> products_, rounded_;
   std::vector<ScaleRun> runs_;
   InOrderSums lanes_;
   ErrorSums sums_;

@@ -22,6 +22,24 @@ using emu::Outcome;
 
 namespace {
 
+/// One of many exponents.
+double number_at(std::uint64_t i, int spread) {
+  const double significand = static_cast<double>(static_cast<std::int32_t>(emu::random_word(3, 2 * i))) * 0x1p-31;
+  return std::ldexp(significand, static_cast<int>(emu::random_word(3, 2 * i + 1) % static_cast<unsigned>(2 * spread)) - spread);
+}
+
+/// Numbers below 64, with zeros and subnormal floats among them, and a greater one at one place.
+template <class Float>
+std::vector<Float> ordinary_values(std::size_t count, std::size_t place_of_largest) {
+  std::vector<Float> values;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto other = static_cast<Float>(i % 4 == 0 ? 0.0 : i % 4 == 1 ? -0.0 : 1e-40);
+    values.push_back(i % 29 == 3 ? other : static_cast<Float>(number_at(i, 6)));
+  }
+  values[place_of_largest] = Float{1e4F};
+  return values;
+}
+
 /// Numbers of many exponents with zeros, infinities and NaNs among them.
 template <class Float>
 std::vector<Float> values_of_all_kinds(std::size_t count, int spread) {
@@ -36,10 +54,7 @@ std::vector<Float> values_of_all_kinds(std::size_t count, int spread) {
                             -Limits::min() / 4};
   std::vector<Float> values;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint32_t random = emu::random_word(3, 2 * i);
-    const double significand = static_cast<double>(static_cast<std::int32_t>(random)) * 0x1p-31;
-    const int exponent = static_cast<int>(emu::random_word(3, 2 * i + 1) % static_cast<unsigned>(2 * spread)) - spread;
-    values.push_back(i % 37 == 5 ? specials[i / 37 % 8] : static_cast<Float>(std::ldexp(significand, exponent)));
+    values.push_back(i % 37 == 5 ? specials[i / 37 % 8] : static_cast<Float>(number_at(i, spread)));
   }
   return values;
 }
@@ -106,7 +121,9 @@ studies::ErrorSums one_by_one(const std::vector<Float>& values, emu::Format form
     const auto x = static_cast<double>(values[i]);
     const studies::ElementScale& scale = scales.at(i);
     const bool lost = scale.numerator == 0;  // the stored scale is 0
-    const double product = lost ? x * scale.multiply : through_float(x * through_float(scale.multiply));
+    const double factor = lost ? scale.multiply : through_float(scale.multiply);
+    const double exact = scale.divide != 1 ? x / scale.divide : x * factor;
+    const double product = lost ? exact : through_float(exact);
     const bool becomes_zero = x != 0 && (std::fabs(x) < least_input || (lost && std::isfinite(x)));
     const double scaled = becomes_zero ? std::copysign(0.0, x) : product;
     emu::Rounded result = emu::round_to(format, scaled, options, emu::rounding_bits(seed, i));
@@ -170,8 +187,8 @@ template <class Float>
 void check_all_options(const std::vector<Float>& values, const std::vector<std::uint64_t>& shape) {
   using emu::Rounding;
   const auto tensor = tensors::from_values("t", shape, values);
-  const auto scaling =
-      studies::parse_scaling(GENERATE("0.3", "amax", "row", "1x128", "128x128", "mx:floor", "mx:even", "nvfp4"));
+  const auto scaling = studies::parse_scaling(GENERATE("none", "0.3", "2^5", "2^-5", "amax", "pow2", "row", "row:divide",
+                                                       "1x128", "128x128", "mx:floor", "mx:even", "nvfp4"));
   for (const auto& named : emu::catalogue) {
     const studies::ScaleMap scales(scaling, named.format, tensor);
     for (int i = 0; i < 7 * 2 * 2 * 2; ++i) {
@@ -196,6 +213,18 @@ TEST_CASE("a census element by element is that of one at a time", "[studies]") {
 
 TEST_CASE("a census of doubles is that of one at a time", "[studies]") {
   check_all_options(values_of_all_kinds<double>(1100, 40), {1100});
+}
+
+TEST_CASE("a census of blocks that have nothing but ordinary numbers is that of one at a time", "[studies]") {
+  check_all_options(ordinary_values<float>(2045, 1300), {5, 409});
+}
+
+TEST_CASE("a census of a block that ends with what overflows is that of one at a time", "[studies]") {
+  check_all_options(ordinary_values<float>(543, 542), {543});
+}
+
+TEST_CASE("a census of ordinary doubles is that of one at a time", "[studies]") {
+  check_all_options(ordinary_values<double>(1100, 700), {1100});
 }
 
 TEST_CASE("numbers from one end of float32 to the other are counted one way", "[studies]") {
