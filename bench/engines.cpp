@@ -189,17 +189,20 @@ void register_all() {
   }
 }
 
-/// OpenBLAS takes kernels of Haswell on some processors that have AVX-512; it reads the variable when it is loaded.
+/// OpenBLAS's kernels for the path in force: it takes those of Haswell on some processors that have AVX-512, and reads the
+/// variable when it is loaded.
 void choose_blas_kernels(char** argv) {
   constexpr const char* variable = "OPENBLAS_CORETYPE";
-  if (std::getenv(variable) != nullptr || emu::simd_path() != emu::SimdPath::avx512) return;
-  setenv(variable, "SkylakeX", 1);
+  const emu::SimdPath path = emu::simd_path();
+  if (std::getenv(variable) != nullptr || (path != emu::SimdPath::avx512 && path != emu::SimdPath::avx2)) return;
+  setenv(variable, path == emu::SimdPath::avx512 ? "SkylakeX" : "Haswell", 1);
   execv("/proc/self/exe", argv);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const char* path = std::getenv("ULPSCOPE_SIMD")) emu::use_simd_path(path);
   choose_blas_kernels(argv);
   register_all();
   benchmark::Initialize(&argc, argv);
