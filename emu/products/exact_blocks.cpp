@@ -190,13 +190,34 @@ HWY_INLINE V nearest_half(V x, [[maybe_unused]] const Grid& halves) {
   const __m256i cut = _mm256_castps_si256(_mm512_cvt_roundpd_ps(x.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
   const __m256 odd = _mm256_castsi256_ps(_mm256_mask_or_epi32(cut, inexact, cut, _mm256_set1_epi32(1)));
   return V{_mm512_cvtps_pd(_mm256_cvtph_ps(_mm256_cvtps_ph(odd, _MM_FROUND_TO_NEAREST_INT)))};
+#elif ULPSCOPE_X86_BITS == 256
+  // The same: what is cut off carries into the bit above where it is not 0.
+  const __m256i cut = _mm256_set1_epi64x(0x1fffffff), word = _mm256_castpd_si256(x.raw);
+  const __m256i sticky = _mm256_add_epi64(_mm256_and_si256(word, cut), cut);
+  const __m256i odd = _mm256_andnot_si256(cut, _mm256_or_si256(word, sticky));
+  const __m128 single = _mm256_cvtpd_ps(_mm256_castsi256_pd(odd));
+  return V{_mm256_cvtps_pd(_mm_cvtph_ps(_mm_cvtps_ph(single, _MM_FROUND_TO_NEAREST_INT)))};
 #else
   return halves.round(x, Rounding::nearest_even, true);
 #endif
 }
 
+/// The same of a number that does not overflow: it is rounded as 1.5 * 2^52 of its spacings are added. The environment rounds
+/// to nearest.
+HWY_INLINE V nearest_half_in_range(V x) {
+  const VL exponent = hn::And(bits(x), hn::Set(DL(), std::uint64_t{0x7ff} << 52));
+  const V binade = hn::Max(doubles(exponent), set(power_of_two(float16.min_exponent())));
+  const V many = doubles(hn::Add(bits(binade), hn::Set(DL(), (std::uint64_t{52 - 10} << 52) + (std::uint64_t{1} << 51))));
+  return hn::Or(hn::Sub(hn::Add(x, many), many), hn::And(x, set(-0.0)));
+}
+
+constexpr std::size_t rows_together = 4;
+
+/// What sums are rounded to after each step.
+enum class Rounded : std::uint8_t { to_float, to_half, to_half_in_range };
+
 /// `rows` rows whose sums doubles hold, for all columns. The environment rounds to nearest.
-template <std::size_t products, std::size_t rows>
+template <std::size_t products, std::size_t rows, Rounded rounded>
 void exact_rows(const ExactSteps& steps, std::size_t first, float* accumulators) {
   constexpr std::size_t vectors = ULPSCOPE_X86_BITS == 512 ? 4 : 2;
   const hn::Rebind<float, D> df;
@@ -221,38 +242,98 @@ void exact_rows(const ExactSteps& steps, std::size_t first, float* accumulators)
         }
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t v = 0; v < vectors; ++v)
-          sum[r][v] = kind.half ? nearest_half(sum[r][v], halves) : hn::PromoteTo(D(), exact_floats(D(), sum[r][v]));
+          if constexpr (rounded == Rounded::to_float)
+            sum[r][v] = hn::PromoteTo(D(), exact_floats(D(), sum[r][v]));
+          else if constexpr (rounded == Rounded::to_half_in_range)
+            sum[r][v] = nearest_half_in_range(sum[r][v]);
+          else
+            sum[r][v] = nearest_half(sum[r][v], halves);
     }
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(exact_floats(D(), sum[r][v]), df, at(r, v));
   }
 }
 
-/// Whether doubles hold the sums of `rows` rows: all terms, and so c after every step, are multiples of a unit, and less than
-/// 2^52 of them whatever the signs of products, which leaves c's roundings twice that. c is never rounded to a zero of either
-/// sign where that sign counts.
-bool hold_sums(const ExactSteps& steps, const Bounds& of_b, std::size_t first, std::size_t rows, const float* accumulators) {
+/// What is known of the sums of some rows.
+struct SumBounds {
+  bool are_doubles;  ///< all terms, and so c after every step, are multiples of a unit, and so few of them that doubles hold
+                     ///< sums
+  double greatest;   ///< of magnitudes, roundings apart
+};
+
+/// Less than 2^52 units whatever the signs of products, which leaves c's roundings twice that. c is never rounded to a zero of
+/// either sign where that sign counts. What joins the rounded sum is no term.
+SumBounds bounds_of_sums(const ExactSteps& steps, const Bounds& of_b, std::size_t first, std::size_t rows,
+                         const float* accumulators) {
   const std::size_t products = steps.plan.products;
   const Bounds of_a = bounds_of(steps.a + steps.row_at(0, first), steps.count, rows * products, panel_rows * products);
-  const Bounds of_c = bounds_of(accumulators + first * panel_columns, rows, panel_columns, panel_columns);
+  const Bounds of_c =
+      bounds_of(accumulators + first * panel_columns, steps.kind.has_c ? rows : 0, panel_columns, panel_columns);
   const double of_product = of_a.unit * of_b.unit, unit = of_product < of_c.unit ? of_product : of_c.unit;
-  const double terms = static_cast<double>(steps.count * products);
-  return of_c.greatest + terms * of_a.greatest * of_b.greatest < unit * power_of_two(52) &&
-         (steps.kind.keeps_minus_zero || unit >= power_of_two(steps.plan.engine.accumulator.min_spacing_exponent()));
+  const double greatest = of_c.greatest + static_cast<double>(steps.count * products) * of_a.greatest * of_b.greatest;
+  const double least_unit = power_of_two(steps.plan.engine.accumulator.min_spacing_exponent());
+  const bool has_signs = !steps.kind.has_c || steps.kind.keeps_minus_zero || unit >= least_unit;
+  return {greatest < unit * power_of_two(52) && has_signs, greatest};
+}
+
+/// The sums of one step of `rows` rows that doubles hold, without c. The environment rounds to nearest.
+template <std::size_t products, std::size_t rows>
+void exact_sums(const ExactSteps& steps, std::size_t step, std::size_t first, double* sums) {
+  constexpr std::size_t vectors = ULPSCOPE_X86_BITS == 512 ? 4 : 2;
+  const std::size_t lanes = hn::Lanes(D()), count = products > 0 ? products : steps.plan.products;
+  const double *const x = steps.wide_a + steps.row_at(step, first), *const y = steps.wide_b + steps.columns_at(step);
+  for (std::size_t j = 0; j < panel_columns; j += vectors * lanes) {
+    V sum[rows][vectors];
+    for (std::size_t v = 0; v < vectors; ++v)
+      for (std::size_t r = 0; r < rows; ++r) sum[r][v] = hn::Mul(set(x[r * count]), hn::LoadU(D(), y + j + v * lanes));
+    for (std::size_t k = 1; k < count; ++k)
+      for (std::size_t v = 0; v < vectors; ++v) {
+        const V of_b = hn::LoadU(D(), y + k * panel_columns + j + v * lanes);
+        for (std::size_t r = 0; r < rows; ++r) sum[r][v] = fused(D(), set(x[r * count + k]), of_b, sum[r][v]);
+      }
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t v = 0; v < vectors; ++v) {
+        const V without_sign = steps.kind.keeps_minus_zero ? sum[r][v] : hn::Add(sum[r][v], hn::Zero(D()));
+        hn::StoreU(without_sign, D(), sums + r * panel_columns + j + v * lanes);
+      }
+  }
+}
+
+/// Rows whose sums doubles hold, which c joins when they are rounded.
+template <std::size_t products>
+void held_sums(const ExactSteps& steps, std::size_t first, std::size_t count, double* sums, float* accumulators) {
+  for (std::size_t s = 0; s < steps.count; ++s) {
+    if (count == rows_together)
+      exact_sums<products, rows_together>(steps, s, first, sums);
+    else
+      for (std::size_t r = 0; r < count; ++r) exact_sums<products, 1>(steps, s, first + r, sums + r * panel_columns);
+    finish(steps.kind, sums, count * panel_columns, accumulators + first * panel_columns);
+  }
+}
+
+template <std::size_t products, Rounded rounded>
+void held_rows(const ExactSteps& steps, std::size_t first, std::size_t count, float* accumulators) {
+  if (count == rows_together) return exact_rows<products, rows_together, rounded>(steps, first, accumulators);
+  for (std::size_t r = 0; r < count; ++r) exact_rows<products, 1, rounded>(steps, first + r, accumulators);
 }
 
 template <std::size_t products>
 void run_steps(const ExactSteps& steps, const Bounds& of_b, std::size_t rows, double* sums, float* accumulators) {
-  constexpr std::size_t together = 4;
-  for (std::size_t i = 0; i < rows; i += together) {
-    const std::size_t count = std::min(together, rows - i);
-    if (!steps.kind.has_c || !hold_sums(steps, of_b, i, count, accumulators)) {
+  // Each of at most 64 roundings to nearest adds less than a 2048th of what it rounds.
+  constexpr double in_range = 0x1p15;
+  for (std::size_t i = 0; i < rows; i += rows_together) {
+    const std::size_t count = std::min(rows_together, rows - i);
+    const SumBounds bounds = bounds_of_sums(steps, of_b, i, count, accumulators);
+    if (!bounds.are_doubles)
       bounded_rows(steps, i, i + count, sums, accumulators);
-    } else if (count == together) {
-      exact_rows<products, together>(steps, i, accumulators);
-    } else {
-      for (std::size_t r = 0; r < count; ++r) exact_rows<products, 1>(steps, i + r, accumulators);
-    }
+    else if (!steps.kind.has_c)
+      held_sums<products>(steps, i, count, sums, accumulators);
+    else if (!steps.kind.half)
+      held_rows<products, Rounded::to_float>(steps, i, count, accumulators);
+    else if (bounds.greatest < in_range)
+      held_rows<products, Rounded::to_half_in_range>(steps, i, count, accumulators);
+    else
+      held_rows<products, Rounded::to_half>(steps, i, count, accumulators);
   }
 }
 

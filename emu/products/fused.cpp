@@ -76,8 +76,10 @@ struct Half {
                    _mm512_fmadd_round_ps(x.raw, y.raw, sum.raw, _MM_FROUND_TO_NEG_INF | exceptions));
   }
 #else
-  /// Rounding is toward zero and the product is exact in float32.
-  HWY_INLINE static VF to_odd(VF x, VF y, VF sum) { return add_floats_to_odd(hn::Mul(x, y), sum); }
+  /// The environment rounds up.
+  HWY_INLINE static VF to_odd(VF x, VF y, VF sum) {
+    return odd_one_of_negated(_mm256_fmadd_ps(x.raw, y.raw, sum.raw), _mm256_fnmsub_ps(x.raw, y.raw, sum.raw));
+  }
 #endif
 };
 #endif
@@ -151,12 +153,11 @@ void run_steps(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, 
     return run_panels<Nearest<float>>(panels, &accumulators);
   }
 #if ULPSCOPE_X86_BITS != 0
-  if (ULPSCOPE_X86_BITS == 512 || plan.exact_products) {
-    const FloatEnvironment environment(Direction::zero);
-    return run_panels<Half>(panels, &accumulators);
-  }
-#endif
+  const FloatEnvironment environment(Direction::up);
+  run_panels<Half>(panels, &accumulators);
+#else
   stages_steps(plan, a, b, steps, accumulators);
+#endif
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of floats rounded to odd, on processors that round in the direction they are told. Compiled once for each instruction
+// Sums of floats rounded to odd, on processors that round in the directions they are told. Compiled once for each instruction
 // set.
 #if defined(ULPSCOPE_PRODUCTS_ODD_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ULPSCOPE_PRODUCTS_ODD_INL
@@ -25,7 +25,7 @@ HWY_INLINE VF odd_one(__m512 up, __m512 down) {
   return VF{_mm512_mask_mov_ps(up, odd, down)};
 }
 
-/// x + y rounded to odd. Results that are tiny are flushed where the environment flushes.
+/// x + y rounded to odd. The environment rounds up; results that are tiny are flushed where it flushes.
 HWY_INLINE VF add_floats_to_odd(VF x, VF y) {
   constexpr int exceptions = _MM_FROUND_NO_EXC;
   return odd_one(_mm512_add_round_ps(x.raw, y.raw, _MM_FROUND_TO_POS_INF | exceptions),
@@ -34,19 +34,14 @@ HWY_INLINE VF add_floats_to_odd(VF x, VF y) {
 
 #elif ULPSCOPE_X86_BITS == 256
 
-/// The same. Rounding is toward zero. Then s - x is exact where |x| >= |y|, and s - y where |y| >= |x|, so that the sum is
-/// exact if and only if both differences give the other operand back. Proof for |x| >= |y|, x > 0, u the spacing of y: x and y
-/// are multiples of u. Let s be inexact. For y > 0: x <= s <= x + y, and s - x is a multiple of u and at most y, a float. For y
-/// < 0: s and x are multiples of the spacing v >= 2 u of s, and x - s < |y| + v < 2^24 u + v <= (2^23 + 1) v, so that it has at
-/// most 24 bits. Where results are flushed, operands are normal or zero: an exact difference is not flushed as it is an
-/// operand, and an s that is flushed was exact, as all sums below 2^-125 are.
+/// The same, where the environment rounds up: a negated number that is rounded up is that number rounded down.
+HWY_INLINE VF odd_one_of_negated(__m256 up, __m256 negated_down) {
+  const __m256 down = _mm256_xor_ps(negated_down, _mm256_set1_ps(-0.0F));
+  const __m256i odd = _mm256_slli_epi32(_mm256_castps_si256(down), 31);
+  return VF{_mm256_blendv_ps(up, down, _mm256_castsi256_ps(odd))};
+}
 HWY_INLINE VF add_floats_to_odd(VF x, VF y) {
-  const VF cut = hn::Add(x, y);
-  const auto inexact = hn::Or(hn::Ne(hn::Sub(cut, x), y), hn::Ne(hn::Sub(cut, y), x));
-  const VF magnitude = hn::Abs(cut);
-  const auto usual = hn::And(hn::Lt(magnitude, hn::Set(DF(), __builtin_inff())), hn::Gt(magnitude, hn::Zero(DF())));
-  const VU odd = hn::IfThenElseZero(hn::RebindMask(DU(), hn::And(inexact, usual)), set(1));
-  return floats(hn::Or(bits(cut), odd));
+  return odd_one_of_negated(_mm256_add_ps(x.raw, y.raw), _mm256_fnmsub_ps(x.raw, _mm256_set1_ps(1), y.raw));
 }
 
 #endif

@@ -161,10 +161,11 @@ bool takes_short_steps(const StagesPlan& plan) {
   const Engine& engine = plan.engine;
   const Stage& stage = engine.stages[0];
   if (engine.products != 2 && engine.products != 4) return false;
-  if (stage.summing == Summing::pairwise) {
+  if (stage.summing == Summing::pairwise || stage.summing == Summing::sequential) {
     Engine pairs = fma_chain(float32);
     pairs.products = pairs.stages[0].terms = engine.products;
-    pairs.stages[0].summing = Summing::pairwise;
+    pairs.stages[0].summing = stage.summing;
+    pairs.stages[0].descending = stage.summing == Summing::sequential;
     pairs.stages[0].rounding = stage.rounding;
     pairs.subnormal_inputs_are_zero = engine.subnormal_inputs_are_zero;
     pairs.subnormal_addend_is_zero = engine.subnormal_addend_is_zero;
@@ -175,7 +176,9 @@ bool takes_short_steps(const StagesPlan& plan) {
     // Products that are rounded to odd are exact, or flushed.
     const bool odd = stage.rounding == Rounding::to_odd && !engine.input_zeros_are_positive &&
                      engine.subnormal_results_are_zero && plan.a.precision() + plan.b.precision() <= float32.precision();
-    return engine == pairs && flushes_as_processors(plan) && (odd || stage.rounding == Rounding::nearest_even);
+    const bool nearest = stage.rounding == Rounding::nearest_even;
+    const bool known = stage.summing == Summing::pairwise ? odd || nearest : nearest && !engine.input_zeros_are_positive;
+    return engine == pairs && known && flushes_as_processors(plan);
   }
   // Sums that are exact, of which floats hold many.
   const bool pair_and_addend = engine.stage_count == 2 && engine.products == 2 && !engine.subnormal_results_are_zero;

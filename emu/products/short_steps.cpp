@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of two or four products whose sums are those of float32 additions: in pairs, rounded to nearest even or to odd, and
-// exact sums where floats hold them. The chains of a block of outputs stay in registers for all steps.
+// Steps of two or four products whose sums are those of float32 additions: in pairs, rounded to nearest even or to odd, one
+// product after the other by fused multiply-adds, and exact sums where floats hold them. The chains of a block of outputs stay
+// in registers for all steps.
 #include "emu/products/stages.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -39,13 +40,13 @@ struct WithoutSigns : ToNearest {
   HWY_INLINE static VF join(VF c, VF sum) { return hn::Add(c, hn::Add(sum, hn::Zero(DF()))); }
 };
 struct ToOdd {
-  static constexpr Direction direction = Direction::zero;
+  static constexpr Direction direction = Direction::up;
   HWY_INLINE static VF add(VF x, VF y) { return add_floats_to_odd(x, y); }
   HWY_INLINE static VF join(VF c, VF sum) { return add_floats_to_odd(c, sum); }
 };
 /// Sums of products are exact, and c is a float16: see Half in fused.cpp, which is told why one may round to odd first.
 struct ToHalf {
-  static constexpr Direction direction = Direction::zero;
+  static constexpr Direction direction = Direction::up;
   HWY_INLINE static VF add(VF x, VF y) { return hn::Add(x, y); }
   HWY_INLINE static VF join(VF c, VF sum) { return from_halves(halves<to_nearest_even>(add_floats_to_odd(c, sum))); }
 };
@@ -65,6 +66,22 @@ HWY_INLINE VF sum_of(const float* a, const float* b) {
   }
 }
 
+/// Products join c one after the other by fused multiply-adds, the last one first.
+struct InTurn {
+  static constexpr Direction direction = Direction::nearest;
+};
+
+/// c after a step.
+template <class Sum, bool exact_products, std::size_t products>
+HWY_INLINE VF after_step(VF c, const float* a, const float* b) {
+  if constexpr (std::is_same_v<Sum, InTurn>) {
+    for (std::size_t k = products; k-- > 0;) c = hn::MulAdd(hn::Set(DF(), a[k]), hn::LoadU(DF(), b + k * panel_columns), c);
+    return c;
+  } else {
+    return Sum::join(c, sum_of<Sum, exact_products, products>(a, b));
+  }
+}
+
 /// All steps of `rows` rows and `vectors` vectors of columns.
 template <class Sum, bool exact_products, std::size_t products, std::size_t rows, std::size_t vectors>
 HWY_INLINE void short_block(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size_t steps,
@@ -76,7 +93,7 @@ HWY_INLINE void short_block(const float* HWY_RESTRICT a, const float* HWY_RESTRI
   for (std::size_t s = 0; s < steps; ++s, a += panel_rows * products, b += products * panel_columns)
     for (std::size_t v = 0; v < vectors; ++v)
       for (std::size_t r = 0; r < rows; ++r)
-        c[r][v] = Sum::join(c[r][v], sum_of<Sum, exact_products, products>(a + r * products, b + v * lanes));
+        c[r][v] = after_step<Sum, exact_products, products>(c[r][v], a + r * products, b + v * lanes);
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(c[r][v], DF(), accumulators + r * panel_columns + v * lanes);
 }
@@ -84,7 +101,8 @@ HWY_INLINE void short_block(const float* HWY_RESTRICT a, const float* HWY_RESTRI
 template <class Sum, bool exact_products, std::size_t products>
 void run_blocks(const RowPanel& a, const ColumnPanel& b, std::size_t steps, FloatEnvironment::Subnormals small,
                 float* accumulators) {
-  constexpr std::size_t vectors = 2, together = ULPSCOPE_X86_BITS == 512 ? 4 : 2;  // rows
+  // Rows: as many as hide the latency of fused multiply-adds where nothing else is in a chain.
+  constexpr std::size_t vectors = 2, together = ULPSCOPE_X86_BITS == 512 || std::is_same_v<Sum, InTurn> ? 4 : 2;
   const FloatEnvironment environment(Sum::direction, small);
   std::size_t i = 0;
   const auto block_of = [&](auto rows) HWY_ATTR {
@@ -135,6 +153,8 @@ void run_short(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, 
   const auto small = !engine.subnormal_results_are_zero ? FloatEnvironment::subnormals
                      : engine.subnormal_addend_is_zero  ? FloatEnvironment::flush
                                                         : FloatEnvironment::flush_results;
+  if (engine.stages[0].summing == Summing::sequential)
+    return run_blocks<InTurn, false, products>(a, b, steps, small, accumulators);
   if (engine.accumulator == float16) return run_blocks<ToHalf, true, products>(a, b, steps, small, accumulators);
   if (engine.stages[0].rounding == Rounding::to_odd)
     return run_blocks<ToOdd, false, products>(a, b, steps, small, accumulators);

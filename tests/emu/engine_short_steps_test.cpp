@@ -25,7 +25,7 @@ using namespace ulpscope::test;
 bool is_short(const EngineMode& mode) {
   const Engine& engine = mode.model;
   return engine.accumulator != float64 && engine.scales == EngineScales::none && engine.products != Stage::all &&
-         engine.stages[0].summing != Summing::sequential && engine.products <= 16;
+         (engine.stages[0].summing != Summing::sequential || engine.products > 1) && engine.products <= 16;
 }
 
 /// Numbers of a format, of either sign, from 2^least to 2^greatest, many with nothing but their first and last bit.
