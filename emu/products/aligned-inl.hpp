@@ -71,6 +71,7 @@ struct StepKind {
   /// Products 0, 1, 4, 5, ... of those that follow: every other pair of neighbours.
   bool every_other_pair = false;
   bool scaled = false;  ///< all products are multiplied by one power of two
+  bool fits = false;    ///< 31 bits hold the sum of all terms: AlignedPlan::fits
 
   /// Where product k is.
   constexpr std::size_t at(std::size_t k) const { return every_other_pair ? k / 2 * 4 + k % 2 : k; }
@@ -178,16 +179,20 @@ HWY_INLINE void step(const AlignedPlan& plan, const float* HWY_RESTRICT a, const
         sum[v] = hn::Add(sum[v], truncated(hn::Mul(product, product_scale[v])));
       }
   };
-  accumulate(0, products / 2, low);
-  accumulate(products / 2, products, high);
+  accumulate(0, kind.fits ? products : products / 2, low);
+  if constexpr (!kind.fits) accumulate(products / 2, products, high);
 
   VF result[vectors];
   VI overflowed[vectors], any_overflowed = hn::Zero(di);
   const VI mask = int_set(-1 << (23 - plan.result_fraction_bits));
   for (std::size_t v = 0; v < vectors; ++v) {
-    const VI sum = hn::Add(low[v], high[v]);
-    overflowed[v] = hn::AndNot(hn::Xor(low[v], high[v]), hn::Xor(low[v], sum));
-    any_overflowed = hn::Or(any_overflowed, overflowed[v]);
+    VI sum = low[v];
+    overflowed[v] = hn::Zero(di);
+    if constexpr (!kind.fits) {
+      sum = hn::Add(low[v], high[v]);
+      overflowed[v] = hn::AndNot(hn::Xor(low[v], high[v]), hn::Xor(low[v], sum));
+      any_overflowed = hn::Or(any_overflowed, overflowed[v]);
+    }
     const VI unit = hn::Sub(int_set(254 << 23), hn::BitCast(di, scale[v]));
     result[v] = rounded<kind.half>(sum, hn::BitCast(df, unit), mask);
   }

@@ -38,12 +38,17 @@ template <class Exponent, bool half>
 void steps(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, const Exponent* exponents, std::size_t count,
            float* out) {
   switch (plan.products) {
-    case 4: return steps<Exponent, {half, 4}>(plan, a, b, exponents, count, out);
-    case 8: return steps<Exponent, {half, 8}>(plan, a, b, exponents, count, out);
+    case 4:
+      if (!plan.fits) break;
+      return steps<Exponent, {.half = half, .products = 4, .fits = true}>(plan, a, b, exponents, count, out);
+    case 8:
+      if (!plan.fits) break;
+      return steps<Exponent, {.half = half, .products = 8, .fits = true}>(plan, a, b, exponents, count, out);
     case 16: return steps<Exponent, {half, 16}>(plan, a, b, exponents, count, out);
     case 32: return steps<Exponent, {half, 32}>(plan, a, b, exponents, count, out);
-    default: return steps<Exponent, {half, 0}>(plan, a, b, exponents, count, out);
+    default: break;
   }
+  steps<Exponent, {half, 0}>(plan, a, b, exponents, count, out);
 }
 template <class Exponent>
 void steps(const AlignedPlan& plan, const RowPanel& a, const ColumnPanel& b, const Exponent* exponents, std::size_t count,

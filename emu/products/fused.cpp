@@ -37,22 +37,32 @@ struct Bracket {
   static constexpr std::size_t arrays = 2;
   HWY_INLINE static void join(hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D>* sum) {
     sum[0] = fused(D(), x, y, sum[0]);
-    sum[1] = fused(D(), hn::Neg(x), y, sum[1]);
+    if constexpr (is_portable)
+      sum[1] = fused(D(), hn::Neg(x), y, sum[1]);
+    else
+      sum[1] = hn::NegMulAdd(x, y, sum[1]);
   }
 };
 
-/// Errors of products and of additions are doubles, unless they underflow (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26
-/// (2005), 1955, algorithm 5.3).
+/// Errors of products are doubles, unless they underflow, and so are those of additions to a sum that is greater than what
+/// joins it (T. J. Dekker, Numerische Mathematik 18 (1971), 224): sums begin with more than all products come to.
 struct Compensated {
   using Element = double;
   using D = VectorTag<double>;
   static constexpr std::size_t arrays = 2;
   HWY_INLINE static void join(hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D>* sum) {
     const hn::Vec<D> product = hn::Mul(x, y), before = sum[0], after = hn::Add(before, product);
-    const hn::Vec<D> of_product = fused(D(), x, y, hn::Neg(product)), joined = hn::Sub(after, before);
-    const hn::Vec<D> of_sum = hn::Add(hn::Sub(before, hn::Sub(after, joined)), hn::Sub(product, joined));
+    const hn::Vec<D> of_product = product_error(x, y, product), of_sum = hn::Sub(product, hn::Sub(after, before));
     sum[0] = after;
     sum[1] = hn::Add(sum[1], hn::Add(of_product, of_sum));
+  }
+
+ private:
+  HWY_INLINE static hn::Vec<D> product_error(hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D> product) {
+    if constexpr (is_portable)
+      return fused(D(), x, y, hn::Neg(product));
+    else
+      return hn::MulSub(x, y, product);
   }
 };
 

@@ -19,6 +19,7 @@ struct AlignedPlan {
   int products;  ///< of a step
   int fraction_bits;
   int result_fraction_bits;       ///< of float32 results
+  bool fits;                      ///< 31 bits hold the sum of all terms
   bool half_results;              ///< float16, rounded to nearest even; else float32, rounded toward zero
   bool wide;                      ///< exponents of products take more than 8 bits
   int least_exponent;             ///< of the alignment

@@ -34,6 +34,7 @@ std::optional<AlignedPlan> aligned_plan(const Engine& engine, Format a, Format b
   AlignedPlan plan{};
   plan.products = engine.products;
   plan.fraction_bits = bits;
+  plan.fits = (engine.products * greatest_significand(a) * greatest_significand(b) + 2) * power_of_two(bits) < power_of_two(31);
   plan.result_fraction_bits = half || engine.result_fraction_bits < 0 ? float32.fraction_bits : engine.result_fraction_bits;
   plan.half_results = half;
   // Exponents of products that are not zero lie above -64, those of zeros below, and c fits between: see the kernel.

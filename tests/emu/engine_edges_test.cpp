@@ -51,6 +51,40 @@ TEST_CASE("an exact sum next to the middle of two floats is decided by its least
   }
 }
 
+TEST_CASE("an exact sum next to the middle of two float16 is decided by its least product, alone and among many") {
+  const std::size_t m = 5, n = 70;
+  // 1 + 2^-11 and the least product, between terms that cancel.
+  const std::vector<float> row{0x1p15F, 1, 0x1p-5F, 0x1p-24F, -0x1p15F};
+  for (const float least : {0x1p-24F, -0x1p-24F, 0.0F}) {
+    const std::vector<float> column{0x1p15F, 1, 0x1p-6F, least, 0x1p15F}, simple{0, 1, 0, 0, 0};
+    const std::size_t k = row.size();
+    for (const std::size_t every : {std::size_t{1}, n}) {
+      std::vector<float> a, b(k * n);
+      for (std::size_t i = 0; i < m; ++i) a.insert(a.end(), row.begin(), row.end());
+      for (std::size_t x = 0; x < k; ++x)
+        for (std::size_t j = 0; j < n; ++j) b[x * n + j] = j % every == 0 ? column[x] : simple[x];
+      EngineMatmul<float> request{};
+      request.engine = find_engine("exact", {float16, float16}).model;
+      request.engine.accumulator = float16;
+      request.engine.nan_code = float16.nan_code();
+      request.out = float16;
+      request.a = {float16, a, {m, k}};
+      request.b = {float16, b, {k, n}};
+      for (const SimdPath path : simd_paths()) {
+        const ChosenPath chosen(path);
+        std::vector<float> d(m * n);
+
+        engine_matmul(request, std::span(d));
+
+        CAPTURE(least, every, name_of(path));
+        std::size_t wrong = 0;
+        for (std::size_t at = 0; at < m * n; ++at) wrong += d[at] != (at % n % every == 0 && least > 0 ? 0x1.004p0F : 1.0F);
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("fused float16 sums next to a midpoint are rounded once") {
   struct Case {
     float a, b, c;
