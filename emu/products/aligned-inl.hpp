@@ -86,15 +86,16 @@ struct StepScale {
 /// Redoes one by one the outputs that vectors cannot do. Sums of nothing but zeros and infinite addends are fine as they are.
 template <class Exponent, StepKind kind, std::size_t vectors>
 HWY_NOINLINE void redo_unusual(const AlignedPlan& plan, const float* a, const float* b, const StepScale& step_scale,
-                               const VI (&exponent)[vectors], const VI (&overflowed)[vectors], const VF (&c)[vectors],
-                               VF (&result)[vectors]) {
+                               const Exponent* of_products, const VI (&exponent)[vectors], const VI (&overflowed)[vectors],
+                               const VF (&c)[vectors], VF (&result)[vectors]) {
   const DF df;
   const DI di;
-  constexpr int fictitious = kind.scaled ? no_exponent / 2 : fictitious_exponent<Exponent>;
   for (std::size_t v = 0; v < vectors; ++v) {
     const VI magnitude_of_c = hn::And(hn::BitCast(di, c[v]), int_set(0x7fffffff));
     const auto stays = hn::Gt(magnitude_of_c, int_set(static_cast<int>(float_infinity) - 1));
-    const auto counts = hn::Or(hn::Gt(exponent[v], int_set(fictitious)), hn::RebindMask(di, hn::Ne(c[v], hn::Zero(df))));
+    const VI of_terms = hn::PromoteTo(di, hn::LoadU(hn::Rebind<Exponent, DI>(), of_products + v * hn::Lanes(df)));
+    const auto counts =
+        hn::Or(hn::Gt(of_terms, int_set(fictitious_exponent<Exponent>)), hn::RebindMask(di, hn::Ne(c[v], hn::Zero(df))));
     const auto low = hn::And(counts, hn::Lt(exponent[v], int_set(least_usual(plan))));
     const auto high = hn::Or(hn::Gt(exponent[v], int_set(greatest_usual)), hn::Lt(overflowed[v], hn::Zero(di)));
     auto unusual = hn::AndNot(stays, hn::Or(low, high));
@@ -148,15 +149,16 @@ HWY_INLINE void step(const AlignedPlan& plan, const float* HWY_RESTRICT a, const
   for (std::size_t v = 0; v < vectors; ++v) {
     c[v] = hn::LoadU(df, accumulators + v * lanes);
     const VI magnitude = hn::And(hn::BitCast(di, c[v]), int_set(0x7fffffff));
-    const VI of_c = hn::Sub(hn::Max(hn::ShiftRight<23>(magnitude), int_set(plan.c_least + 127)), int_set(127));
+    // Float32: -127 for zeros and subnormal numbers, which matters only where exponents are not usual.
+    VI of_c = hn::Sub(hn::ShiftRight<23>(magnitude), int_set(127));
+    if constexpr (kind.half) of_c = hn::IfThenElse(hn::Eq(magnitude, hn::Zero(di)), none, hn::Max(of_c, int_set(plan.c_least)));
     VI of_terms = hn::PromoteTo(di, hn::LoadU(hn::Rebind<Exponent, DI>(), of_products + v * lanes));
     VI shift = hn::Zero(di);
     if constexpr (kind.scaled) {
       shift = hn::Add(int_set(step_scale.of_row), hn::LoadU(di, step_scale.of_columns + v * lanes));
       of_terms = hn::IfThenElse(hn::Gt(of_terms, int_set(fictitious_exponent<Exponent>)), hn::Add(of_terms, shift), none);
     }
-    const VI with_c = hn::IfThenElse(hn::Eq(magnitude, hn::Zero(di)), none, of_c);
-    exponent[v] = hn::Max(hn::Max(of_terms, with_c), least);
+    exponent[v] = hn::Max(hn::Max(of_terms, of_c), least);
     lowest = hn::Min(lowest, exponent[v]);
     highest = hn::Max(highest, exponent[v]);
     const VI field = hn::Min(hn::Sub(int_set(plan.fraction_bits + 127), exponent[v]), int_set(254));
@@ -199,7 +201,7 @@ HWY_INLINE void step(const AlignedPlan& plan, const float* HWY_RESTRICT a, const
   const auto unusual = hn::Or(hn::Or(hn::Lt(lowest, int_set(least_usual(plan))), hn::Gt(highest, int_set(greatest_usual))),
                               hn::Lt(any_overflowed, hn::Zero(di)));
   if (HWY_UNLIKELY((kind.half && !has_half) || !hn::AllFalse(di, unusual)))
-    redo_unusual<Exponent, kind>(plan, a, b, step_scale, exponent, overflowed, c, result);
+    redo_unusual<Exponent, kind>(plan, a, b, step_scale, of_products, exponent, overflowed, c, result);
   for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(result[v], df, accumulators + v * lanes);
 }
 

@@ -70,6 +70,24 @@ TEST_CASE("sums of the greatest significands do not leave 32 bits unseen") {
   }
 }
 
+TEST_CASE("eight products of two bits each leave 31 bits beside 27 of their fractions") {
+  EngineMode mode = find_engine("sm_80", {float16, float16});
+  mode.model = block_fma(8, 27, float32, Rounding::toward_zero);
+  Problem p{&mode, e5m2, e5m2, 1, 64, 16, {}, {}, {}, {}, {}};
+  p.a.assign(p.m * p.k, 1.75F);
+  p.b.assign(p.k * p.n, 1.75F);
+  p.c.assign(p.m * p.n, 1);
+  for (const SimdPath other : simd_paths()) {
+    const ChosenPath path(other);
+    std::vector<float> d(p.m * p.n);
+
+    engine_matmul(p.request(), std::span(d));
+
+    CAPTURE(name_of(other));
+    CHECK(first_difference(p, d) == std::nullopt);
+  }
+}
+
 TEST_CASE("a product halfway between two floats is moved by the least addend") {
   for (const float tiny : {0x1p-80F, -0x1p-80F, 0.0F}) {
     Problem p{&find_engine("x86_fma", {float32, float32}), float32, float32, 1, 64, 1, {}, {}, {}, {}, {}};
