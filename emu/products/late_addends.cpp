@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of CDNA3: products are cut and added as integers, in one sum or in one of even and one of odd products; their sum
-// and c are aligned once more, floored, and added in doubles, which hold that sum exactly.
-//
-// A double is floored to multiples of 2^(greatest - fraction bits) as it is added, rounded down, to 1.5 * 2^52 of them: beside
-// so many, sums of less than 2^51 units have no smaller bits.
+// and c are aligned once more, floored, and added as integers with some bits of the sum below them. What comes of that is
+// rounded once, by a fused multiply-add of its upper and its lower bits.
 #include "emu/products/stages.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,60 +20,24 @@ HWY_BEFORE_NAMESPACE();
 namespace ulpscope::emu::detail::HWY_NAMESPACE {
 namespace {
 
-using DW = VectorTag<double>;
-using VW = hn::Vec<DW>;
-
-// Steps with greater or lesser exponents are left to the reference: 2^52 units would overflow, cut sums would be subnormal, and
-// so may products.
+// Steps with greater or lesser exponents are left to the reference: sums would overflow or be subnormal, and so may products.
 constexpr int greatest_late = 97, least_late = -90, least_product = -100;
 /// The exponent of sums without products, no greater than any that counts: those of floats begin here.
 constexpr int least_of_all = float32.min_exponent();
 
-/// Whether doubles are rounded down while the environment rounds to nearest. If not, it rounds down.
-constexpr bool can_round_down = ULPSCOPE_X86_BITS == 512;
-
-HWY_INLINE VW add_down(VW x, VW y) {
-#if ULPSCOPE_X86_BITS == 512
-  return VW{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
-#else
-  return hn::Add(x, y);
-#endif
-}
-HWY_INLINE VW fused_down(VW x, VW y, VW sum) {
-#if ULPSCOPE_X86_BITS == 512
-  return VW{_mm512_fmadd_round_pd(x.raw, y.raw, sum.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
-#else
-  return fused(DW(), x, y, sum);
-#endif
-}
-
-/// x as floats, to nearest even. Not zero, its exponent is that of a normal float, the next greater one too.
-HWY_INLINE hn::Vec<hn::Rebind<float, DW>> nearest_floats(VW x) {
-  if constexpr (can_round_down) return hn::DemoteTo(hn::Rebind<float, DW>(), x);
-  // Half a unit of the last bit kept, less one of the last bit cut off where the former is 0, carries where it should.
-  const hn::RebindToUnsigned<DW> dl;
-  constexpr int cut = 29;
-  const auto word = [&](std::uint64_t bits) HWY_ATTR { return hn::Set(dl, bits); };
-  const auto bits = hn::BitCast(dl, x), last_kept = hn::And(hn::ShiftRight<cut>(bits), word(1));
-  const auto carried = hn::Add(bits, hn::Add(last_kept, word((std::uint64_t{1} << (cut - 1)) - 1)));
-  const VW kept = hn::BitCast(DW(), hn::And(carried, word(~std::uint64_t{0} << cut)));
-  return exact_floats(DW(), hn::IfThenZeroElse(hn::Eq(x, hn::Zero(DW())), kept));
-}
-
 /// What of an engine the steps ask for.
 struct LateKind {
   std::size_t products;
-  int bits;      ///< fraction bits of cut products
-  int c_bits;    ///< and of c as it meets their sum
-  int window;    ///< binades
-  double finer;  ///< units of that sum, in those of c
+  int bits;    ///< fraction bits of cut products, and of c as it meets their sum
+  int window;  ///< binades
+  /// Of the seven bits below these, which that sum has.
+  std::uint32_t lower;
 
   explicit LateKind(const StagesPlan& plan)
       : products(plan.products),
         bits(plan.engine.stages[0].fraction_bits),
-        c_bits(plan.engine.last_stage().addend_fraction_bits),
         window(plan.engine.last_stage().addend_window),
-        finer(power_of_two(c_bits - plan.engine.last_stage().fraction_bits)) {}
+        lower(0x7f & ~(0x7fU >> (plan.engine.last_stage().fraction_bits - bits))) {}
 };
 
 /// A sum of products: an integer times 2^(exponent - fraction bits).
@@ -129,51 +91,55 @@ HWY_INLINE bool cut_sums(const LateKind& kind, std::size_t first, const float* H
 /// x and y, floored to the unit of the greater exponent.
 HWY_INLINE CutSum joined(const CutSum& x, const CutSum& y) {
   const VI exponent = hn::Max(x.exponent, y.exponent);
-  const auto floored = [&](const CutSum& of)
-                           HWY_ATTR { return hn::Shr(of.sum, hn::Min(hn::Sub(exponent, of.exponent), int_set(31))); };
-  return {hn::Add(floored(x), floored(y)), exponent};
+  const auto cut = [&](const CutSum& of)
+                       HWY_ATTR { return hn::Shr(of.sum, hn::Min(hn::Sub(exponent, of.exponent), int_set(31))); };
+  return {hn::Add(cut(x), cut(y)), exponent};
 }
 
-/// The products' sum, an integer times `unit`, and c, floored, added and rounded, for a part of the lanes.
-HWY_INLINE hn::Vec<hn::Rebind<float, DW>> rounded_join(hn::Vec<hn::Rebind<std::int32_t, DW>> sum,
-                                                       hn::Vec<hn::Rebind<float, DW>> unit, hn::Vec<hn::Rebind<float, DW>> c,
-                                                       hn::Vec<hn::Rebind<float, DW>> many_of_c, double finer) {
-  // All but the additions that are rounded down are exact.
-  const VW many = hn::PromoteTo(DW(), many_of_c);
-  const VW with_c = fused(DW(), many, hn::Set(DW(), finer - 1), add_down(hn::PromoteTo(DW(), c), many));
-  const VW total = fused_down(hn::PromoteTo(DW(), sum), hn::PromoteTo(DW(), unit), with_c);
-  return nearest_floats(fused(DW(), many, hn::Set(DW(), -finer), total));
+/// c / unit, floored; less than 2^25. The environment rounds to nearest.
+HWY_INLINE VI floored(VF c, VF per_unit) {
+#if ULPSCOPE_X86_BITS == 512
+  constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+  return VI{_mm512_cvt_roundps_epi32(_mm512_mul_round_ps(c.raw, per_unit.raw, down), down)};
+#else
+  // A negative c so small that the quotient is zero counts as one unit below it.
+  const DF df;
+  const VF quotient = hn::Mul(c, per_unit), below_zero = hn::Min(quotient, hn::Set(df, -0x1p-100F));
+  return truncated(hn::Floor(hn::IfThenElse(hn::Lt(c, hn::Zero(df)), below_zero, quotient)));
+#endif
+}
+
+/// The products' sum and c, as integers of 2^(greatest - bits), and the sum's bits below them, rounded to nearest even.
+HWY_INLINE VF rounded_join(const LateKind& kind, const CutSum& products, VF c, VI greatest) {
+  const DF df;
+  const DI di;
+  const DU du;
+  const VI scale = scale_bits(kind, greatest);
+  const VI distance = hn::Min(hn::Sub(greatest, products.exponent), int_set(31));
+  const VI whole = hn::Add(hn::Shr(products.sum, distance), floored(c, hn::BitCast(df, scale)));
+  // The last bit of the sum that is as great as a unit, and the seven below it, are shifted to the top.
+  const VU sum = hn::BitCast(du, products.sum), up = hn::BitCast(du, hn::Sub(int_set(31), distance));
+  const VU below = hn::And(hn::ShiftRight<24>(hn::Shl(sum, up)), set(kind.lower));
+  // Both parts are floats: 23 bits, and 15.
+  const VU last = hn::Or(hn::And(hn::ShiftLeft<7>(hn::BitCast(du, whole)), set(0x7f80)), below);
+  const VF upper = hn::ConvertTo(df, hn::ShiftRight<8>(whole)), lower = hn::ConvertTo(df, hn::BitCast(di, last));
+  // 2^(greatest - bits - 7); 0 for nothing but zeros.
+  const VI unit = hn::Max(hn::Sub(int_set(247 << 23), scale), hn::Zero(di));
+  return hn::Mul(fused(df, upper, hn::Set(df, 0x1p15F), lower), hn::BitCast(df, unit));
 }
 
 /// The last stage for a vector of columns, whose greatest exponents it also gives.
 template <std::size_t sums>
 HWY_INLINE VF with_addend(const LateKind& kind, const CutSum& products, VF c, VI& greatest) {
   const DF df;
-  const DI di;
-  const VI magnitude = hn::And(hn::BitCast(di, c), int_set(0x7fffffff));
+  const VI magnitude = hn::And(hn::BitCast(DI(), c), int_set(0x7fffffff));
   // That of zeros and subnormal numbers, least_of_all or less, is no greater than that of the products.
   const VI of_c = hn::Sub(hn::ShiftRight<23>(magnitude), int_set(127));
   greatest = hn::Max(products.exponent, of_c);
   VF addend = c;
   if constexpr (sums == 2)
     addend = hn::IfThenZeroElse(hn::RebindMask(df, hn::Lt(of_c, hn::Sub(greatest, int_set(kind.window)))), c);
-  // 1.5 * 2^52 units of c, and the unit of the products' sum: 2^-127 would be a subnormal number, and 0 does for no products.
-  constexpr int half = 1 << 22;
-  const VI many = hn::Add(hn::ShiftLeft<23>(greatest), int_set(((52 - kind.c_bits + 127) << 23) + half));
-  const VI unit = hn::Sub(int_set(254 << 23), scale_bits(kind, products.exponent));
-  const VF many_of_c = hn::BitCast(df, many), unit_of_sum = hn::BitCast(df, unit);
-
-#if HWY_TARGET == HWY_SCALAR
-  return rounded_join(products.sum, unit_of_sum, addend, many_of_c, kind.finer);
-#else
-  const hn::Rebind<float, DW> half_floats;
-  const hn::Rebind<std::int32_t, DW> half_ints;
-  const auto lower = rounded_join(hn::LowerHalf(half_ints, products.sum), hn::LowerHalf(half_floats, unit_of_sum),
-                                  hn::LowerHalf(half_floats, addend), hn::LowerHalf(half_floats, many_of_c), kind.finer);
-  const auto upper = rounded_join(hn::UpperHalf(half_ints, products.sum), hn::UpperHalf(half_floats, unit_of_sum),
-                                  hn::UpperHalf(half_floats, addend), hn::UpperHalf(half_floats, many_of_c), kind.finer);
-  return hn::Combine(df, upper, lower);
-#endif
+  return rounded_join(kind, products, addend, greatest);
 }
 
 /// Redoes one by one what vectors cannot do: exponents too small or too great, of c or of products. Nothing but zeros is fine
@@ -242,7 +208,7 @@ void all_late(const StagesPlan& plan, const RowPanel& a, const float* b, const E
 }
 
 void run_late(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b, std::size_t steps, float* accumulators) {
-  const FloatEnvironment environment(can_round_down ? Direction::nearest : Direction::down);
+  const FloatEnvironment environment(Direction::nearest);
   const float* const values = b.values.data();
   const auto run = [&]<std::size_t products, std::size_t sums>(const auto* exponents) {
     all_late<std::remove_const_t<std::remove_pointer_t<decltype(exponents)>>, products, sums>(plan, a, values, exponents, steps,

@@ -120,12 +120,11 @@ bool takes_late_addends(StagesPlan& plan) {
   expected.stages[static_cast<std::size_t>(engine.stage_count) - 1] = join;
   if (engine.products < 2 || engine.stage_count < 2 || engine != expected) return false;
   if (engine.stage_count == 2 && last.addend_window != Stage::unlimited) return false;
-  // Cut sums are integers of 31 bits; the last sum has less than 53.
-  const int bits = sum.fraction_bits, shift = last.fraction_bits - bits;
+  // Cut sums are integers of 31 bits, c one of as many fraction bits, and seven bits of the last sum lie below them.
+  const int bits = sum.fraction_bits, lower = last.fraction_bits - bits;
   const double greatest = 4.0 * engine.products * power_of_two(bits);
-  const bool fits = bits <= 28 && greatest <= power_of_two(30) && shift >= 0 && shift <= 16 &&
-                    last.addend_fraction_bits >= 23 && last.addend_fraction_bits <= last.fraction_bits &&
-                    last.fraction_bits <= 31 && engine.products % 2 == 0;
+  const bool fits = bits >= 23 && bits <= 28 && greatest <= power_of_two(30) && lower >= 0 && lower <= 7 &&
+                    last.addend_fraction_bits == bits && engine.products % 2 == 0;
   if (!fits || !(plan.exact_products || plan.a.precision() + plan.b.precision() <= 24)) return false;
   if (std::max(plan.a.max_exponent(), plan.b.max_exponent()) > 127) return false;
   plan.exponents = true;
