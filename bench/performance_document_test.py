@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each mark names its worst case and says whether it is reached; figures are medians, ratios those within a repetition."""
+"""Each mark names its worst case and says whether it is reached; figures are medians, ratios those within a repetition. Engines stand
+beside the GEMM of their own program."""
 import copy
 import pathlib
 import sys
@@ -8,6 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import engines_document  # noqa: E402
 import performance_document as document  # noqa: E402
 
 
@@ -97,6 +99,26 @@ class MarksTest(unittest.TestCase):
             record = copy.deepcopy(sample())
             record["rows"][name]["speeds"][0] = [x * 3 for x in record["rows"][name]["speeds"][0]]
             self.assertNotEqual(document.render(record), before)
+
+
+class EnginesTest(unittest.TestCase):
+    @staticmethod
+    def record():
+        """An engine on two programs, the second of which has a slower GEMM."""
+        return {"machine": {"cpu": "C", "cores": 2, "caches": "L1"}, "repetitions": 3, "peers": [],
+                "builds": [{"compiler": "A", "simd_path": "p"}, {"compiler": "B", "simd_path": "q"}],
+                "rows": {"sgemm/256": {"limit": "", "speeds": [[100, 50, 100], [40, 40, 40]]},
+                         "engine/e/x/float32/256": {"limit": "sgemm", "speeds": [[12, 6, 60], [20, 20, 20]]},
+                         "call/e": {"overhead_us": [[2, 1, 4], [8, 6, 7]]}}}
+
+    def test_each_program_has_a_verdict_and_a_column(self):
+        text = engines_document.render(self.record())
+        self.assertIn("| A, p | 1 | missed by 1: `e/x/float32/256` 0.12 | 0.12, `e/x/float32/256` | reached by 0 |", text)
+        self.assertIn("| B, q | 1 | reached | 0.50, `e/x/float32/256` | reached by 1 |", text)
+        self.assertIn("| e | x | float32 | 0.12 | 0.50 |", text)
+
+    def test_what_a_call_takes_is_a_median(self):
+        self.assertIn("| e | 2 | 7 |", engines_document.render(self.record()))
 
 
 unittest.main()
