@@ -132,11 +132,12 @@ HWY_INLINE void step(const AlignedPlan& plan, const float* HWY_RESTRICT a, const
   const std::size_t lanes = hn::Lanes(df);
   const auto products = static_cast<std::size_t>(kind.products > 0 ? kind.products : plan.products);
 
-  auto greatest = hn::Set(de, hwy::LimitsMin<Exponent>());
-  for (std::size_t k = 0; k < products; ++k) {
+  const auto of_product = [&](std::size_t k) HWY_ATTR {
     const auto from_a = hn::BitCast(de, hn::Set(DU(), a_exponents[kind.at(k)]));
-    greatest = hn::Max(greatest, hn::SaturatedAdd(from_a, hn::LoadU(de, b_exponents + kind.at(k) * panel_columns)));
-  }
+    return hn::SaturatedAdd(from_a, hn::LoadU(de, b_exponents + kind.at(k) * panel_columns));
+  };
+  auto greatest = of_product(0);
+  for (std::size_t k = 1; k < products; ++k) greatest = hn::Max(greatest, of_product(k));
   HWY_ALIGN Exponent of_products[HWY_MAX_BYTES / sizeof(Exponent)] = {};
   hn::Store(greatest, de, of_products);
 
@@ -198,8 +199,8 @@ HWY_INLINE void step(const AlignedPlan& plan, const float* HWY_RESTRICT a, const
     const VI unit = hn::Sub(int_set(254 << 23), hn::BitCast(di, scale[v]));
     result[v] = rounded<kind.half>(sum, hn::BitCast(df, unit), mask);
   }
-  const auto unusual = hn::Or(hn::Or(hn::Lt(lowest, int_set(least_usual(plan))), hn::Gt(highest, int_set(greatest_usual))),
-                              hn::Lt(any_overflowed, hn::Zero(di)));
+  auto unusual = hn::Or(hn::Lt(lowest, int_set(least_usual(plan))), hn::Gt(highest, int_set(greatest_usual)));
+  if constexpr (!kind.fits) unusual = hn::Or(unusual, hn::Lt(any_overflowed, hn::Zero(di)));
   if (HWY_UNLIKELY((kind.half && !has_half) || !hn::AllFalse(di, unusual)))
     redo_unusual<Exponent, kind>(plan, a, b, step_scale, of_products, exponent, overflowed, c, result);
   for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(result[v], df, accumulators + v * lanes);

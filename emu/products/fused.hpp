@@ -27,7 +27,7 @@ void fused_doubles(const FusedPanels<double>& panels, double* sums);
 void bracketed_doubles(const FusedPanels<double>& panels, double* low, double* negated_high);
 
 /// The sum to nearest even, and beside it the sum of what its roundings and those of the products took: but for the roundings
-/// of `rest`, sums + rest is exact.
+/// of `rest`, sums + rest is exact. Precondition: sums begin with more than all products come to.
 void compensated_doubles(const FusedPanels<double>& panels, double* sums, double* rest);
 
 /// Steps of one product, fused and rounded to nearest even in float32 or float16.

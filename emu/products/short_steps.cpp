@@ -135,7 +135,7 @@ bool are_floats(const StagesPlan& plan, const RowPanel& a, const ColumnPanel& b,
   // Twice what sums of products are at most: enough for all roundings, to odd ones among them.
   const double twice = 2 * of_a.greatest * greatest_column(b.values.data(), plan.products, steps);
   if (engine.stages[0].summing != Summing::exact) {
-    // Toward zero the greatest finite number stands for more: no sum may come there.
+    // To odd, as toward zero, the greatest finite number stands for more: no sum may come there.
     const double c = bounds_of(accumulators, a.rows, panel_columns, panel_columns).greatest;
     return c + static_cast<double>(steps) * twice < power_of_two(float32.max_exponent() - 1);
   }
