@@ -19,6 +19,9 @@ from unittest import mock
 
 import ulpscope as us
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from terminals import skip_without_terminals  # noqa: E402
+
 # An hour's work, in a process of its own that says when it begins and how it ended.
 LONG = """
 import signal, ulpscope as us
@@ -98,6 +101,7 @@ class Shown(unittest.TestCase):
         self.assertEqual(lines[-1].strip(), "")
 
     def test_a_terminal_is_shown_what_takes_longer_than_a_second(self):
+        skip_without_terminals()
         main, other = pty.openpty()
         code = f"import ulpscope as us\n{CALLS['census']}"
         with subprocess.Popen([sys.executable, "-c", code], stderr=other, stdout=subprocess.PIPE) as process:
