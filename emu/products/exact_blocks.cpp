@@ -278,7 +278,7 @@ SumBounds bounds_of_sums(const ExactSteps& steps, const Bounds& of_b, std::size_
 
 /// The sums of one step of `rows` rows that doubles hold, without c. The environment rounds to nearest.
 template <std::size_t products, std::size_t rows>
-void exact_sums(const ExactSteps& steps, std::size_t step, std::size_t first, double* sums) {
+void sums_without_c(const ExactSteps& steps, std::size_t step, std::size_t first, double* sums) {
   constexpr std::size_t vectors = ULPSCOPE_X86_BITS == 512 ? 4 : 2;
   const std::size_t lanes = hn::Lanes(D()), count = products > 0 ? products : steps.plan.products;
   const double *const x = steps.wide_a + steps.row_at(step, first), *const y = steps.wide_b + steps.columns_at(step);
@@ -304,9 +304,9 @@ template <std::size_t products>
 void held_sums(const ExactSteps& steps, std::size_t first, std::size_t count, double* sums, float* accumulators) {
   for (std::size_t s = 0; s < steps.count; ++s) {
     if (count == rows_together)
-      exact_sums<products, rows_together>(steps, s, first, sums);
+      sums_without_c<products, rows_together>(steps, s, first, sums);
     else
-      for (std::size_t r = 0; r < count; ++r) exact_sums<products, 1>(steps, s, first + r, sums + r * panel_columns);
+      for (std::size_t r = 0; r < count; ++r) sums_without_c<products, 1>(steps, s, first + r, sums + r * panel_columns);
     finish(steps.kind, sums, count * panel_columns, accumulators + first * panel_columns);
   }
 }

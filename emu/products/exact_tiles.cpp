@@ -132,8 +132,8 @@ class BoundedSums {
 
   void run(DoubleTile& tile) {
     constexpr std::size_t brackets_cost = 64;  // an undecided sum costs as much as the brackets of so many
-    const std::size_t outputs = run(tile, way_);
-    if (way_ == Way::chain && outputs * brackets_cost > tile.pairs() * bounds) run(tile, Way::brackets);
+    const std::size_t open = bound(tile, way_);
+    if (way_ == Way::chain && open * brackets_cost > tile.pairs() * bounds) bound(tile, Way::brackets);
   }
   std::vector<std::size_t> undecided() const {
     std::vector<std::size_t> places;
@@ -144,7 +144,7 @@ class BoundedSums {
 
  private:
   /// @returns how many sums are not decided that are not zero
-  std::size_t run(DoubleTile& tile, Way way) {
+  std::size_t bound(DoubleTile& tile, Way way) {
     const auto finite = [](Float x) { return std::isfinite(x) ? static_cast<double>(x) : 0.0; };
     const std::size_t columns = problem_.b.columns();
     Lines<double> low, high;

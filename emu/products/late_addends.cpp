@@ -96,7 +96,7 @@ HWY_INLINE CutSum joined(const CutSum& x, const CutSum& y) {
   return {hn::Add(cut(x), cut(y)), exponent};
 }
 
-/// c / unit, floored; less than 2^25. The environment rounds to nearest.
+/// c / unit, floored; less than 2^29. The environment rounds to nearest.
 HWY_INLINE VI floored(VF c, VF per_unit) {
 #if ULPSCOPE_X86_BITS == 512
   constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;

@@ -70,7 +70,7 @@ TEST_CASE("sums of the greatest significands do not leave 32 bits unseen") {
   }
 }
 
-TEST_CASE("eight products of two bits each leave 31 bits beside 27 of their fractions") {
+TEST_CASE("a sum of eight products with 27 fraction bits may take more than 31 bits") {
   EngineMode mode = find_engine("sm_80", {float16, float16});
   mode.model = block_fma(8, 27, float32, Rounding::toward_zero);
   Problem p{&mode, e5m2, e5m2, 1, 64, 16, {}, {}, {}, {}, {}};
